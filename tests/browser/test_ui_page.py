@@ -281,3 +281,49 @@ def test_a_phone_shows_it_and_every_control_has_a_name(server: Server, dark: boo
             ".filter(e => !(e.textContent.trim() || e.labels?.length || e.ariaLabel)).length"
         )
         assert page.evaluate(unnamed) == 0
+
+
+@pytest.mark.parametrize(
+    ("path", "control", "value", "empty", "words"),
+    [
+        ("serve", "rate", "30", "ttft", ["TTFT", "30", "rests on: measured", "vllm"]),
+        ("rl", "mode", "sync-split", "train", ["samples", "generation", "8 generate, 8 train"]),
+    ],
+)
+def test_serving_and_post_training_have_pages_whose_address_holds_the_question(
+    server: Server, path: str, control: str, value: str, empty: str, words: list[str]
+) -> None:
+    with Chromium() as browser:
+        page = browser.open(f"{server.address}{path}")
+        page.until(TIME)
+        first = page.evaluate(TIME)
+        change(page, control, value)
+        change(page, empty, "")
+        page.until("!document.getElementById('answer').hasAttribute('aria-busy')")
+        second, address = page.evaluate(TIME), page.evaluate("location.href")
+        assert second != first and f"{control}={value}" in address
+        shown = page.evaluate("document.querySelector('#run').textContent")
+        shown += page.evaluate("document.querySelector('#job [name=rate]')?.value ?? ''")
+        for word in words:
+            assert word in shown, word
+        assert " in 90 of 100 such jobs)" in shown
+        sent = browser.open(address)
+        sent.until(TIME)
+        assert sent.evaluate(TIME) == second
+        assert sent.evaluate(f"document.getElementById('controls').elements.{empty}.value") == ""
+        report = sent.evaluate("document.querySelector('#answer .open a').href")
+        opened = browser.open(report)
+        assert opened.evaluate("document.documentElement.dataset.ready") == "yes"
+        assert opened.evaluate("document.querySelectorAll('.plot canvas').length") > 0
+        for one in (page, sent, opened):
+            assert one.problems() == []
+
+
+def test_a_wrong_control_of_serving_is_said_at_the_control(server: Server) -> None:
+    with Chromium() as browser:
+        page = browser.open(f"{server.address}serve")
+        page.until(TIME)
+        change(page, "rate", "none")
+        told = page.evaluate("document.getElementById('wrong-rate').textContent")
+        assert told.startswith("rate: expected requests a second, such as 10, got ")
+        assert page.evaluate(TIME) == ""

@@ -39,7 +39,7 @@ def html(answers: Sequence[Answer]) -> str:
     best = ordered[0]
     lengths = _lengths(best)
     sections = [
-        Section("phases", "Phases", _PHASES, join((_phases(best), _seconds(best)))),
+        Section("phases", "Phases", _PHASES, join((phases(best), _seconds(best)))),
         Section("idle", "Where GPUs wait", _IDLE, _idle(ordered)),
         Section("staleness", "Staleness", _STALE, _staleness(best)),
         Section("lengths", "Lengths of samples", _LENGTHS, boxes(lengths)),
@@ -59,17 +59,22 @@ def _head(answer: Answer) -> Html:
             class_="unit",
         ),
     )
+    bound = element("p", waiting(answer), class_="bound")
+    return join((said, bound, facts([("plans", plans(answer.question)), *known(answer)])))
+
+
+def waiting(answer: Answer) -> str:
+    """Say how long GPUs wait, and for what."""
     waits = answer.steps[0].idle
     told = f"GPUs wait {sum(waits.values()):.0%} of their time"
     if waits:
         most = max(waits, key=lambda name: waits[name])
         told += f", most for: {most} ({waits[most]:.0%})"
-    bound = element("p", f"{told}.", class_="bound")
-    known = facts([("plans", plans(answer.question)), *_facts(answer)])
-    return join((said, bound, known))
+    return f"{told}."
 
 
-def _facts(answer: Answer) -> Iterator[tuple[str, str]]:
+def known(answer: Answer) -> Iterator[tuple[str, str]]:
+    """Rates, cost and energy, and what the answer rests on."""
     yield "samples", f"{answer.samples_per_s:.3g} a second"
     yield "tokens", f"{answer.tokens_per_s:,.0f} a second and GPU"
     if answer.usd is not None:
@@ -79,7 +84,8 @@ def _facts(answer: Answer) -> Iterator[tuple[str, str]]:
     yield "rests on", answer.rests_on
 
 
-def _phases(answer: Answer) -> Html:
+def phases(answer: Answer) -> Html:
+    """Bars of each group of GPUs."""
     question, step = answer.question, answer.steps[0]
     sizes = {
         "all": question.gpus, "generating": question.generating, "training": question.training,
@@ -108,22 +114,27 @@ def _seconds(answer: Answer) -> Html:
 
 def _idle(answers: Sequence[Answer]) -> Html:
     best = answers[0]
-    found = [
-        Bar(
-            modes.shown(one.question.mode), f"{one.seconds:.3g} s",
-            sorted(one.steps[0].idle.items(), key=lambda cause: -cause[1]),
-        )
-        for one in answers
-    ]  # fmt: skip
     heads = [Head("for", False), Head("of the GPUs' time"), Head("GPU-seconds a step"), Head("USD")]
     rows = []
-    for cause, share in found[0].parts:
+    for cause, share in _causes(best):
         cost = "" if best.usd is None else f"{best.usd * share:.3g}"
         seconds = share * best.seconds * best.question.gpus
         cells = (Cell(f"{share:.1%}", share), Cell(f"{seconds:,.0f}", share), Cell(cost, share))
         rows.append((cause, *cells))
-    drawn = bars(found, 1.0, lambda share: f"{share:.1%}")
-    return join((drawn, table(f"Waiting, {found[0].name}", heads, rows)))
+    name = modes.shown(best.question.mode)
+    return join((waits(answers), table(f"Waiting, {name}", heads, rows)))
+
+
+def waits(answers: Sequence[Answer]) -> Html:
+    """Bars of what GPUs wait for."""
+    found = [
+        Bar(modes.shown(one.question.mode), f"{one.seconds:.3g} s", _causes(one)) for one in answers
+    ]
+    return bars(found, 1.0, lambda share: f"{share:.1%}")
+
+
+def _causes(answer: Answer) -> list[tuple[str, float]]:
+    return sorted(answer.steps[0].idle.items(), key=lambda cause: -cause[1])
 
 
 def _staleness(answer: Answer) -> Html:
@@ -131,7 +142,7 @@ def _staleness(answer: Answer) -> Html:
     if rolled is None:
         return element("p", "None: each step trains what it has made.", class_="note")
     side = binding(answer.steps[0])
-    known = facts(
+    said = facts(
         [
             ("mean", f"{rolled.stale_mean:.3g}"),
             ("most", f"{rolled.stale_most}"),
@@ -147,7 +158,7 @@ def _staleness(answer: Answer) -> Html:
     ]
     shares = [(f"{age}", share) for age, share in rolled.stale_shares.items()]
     drawn = bars([Bar("samples", "by staleness", shares)], 1.0, lambda share: f"{share:.1%}")
-    return join((known, drawn, table("Samples by staleness", heads, rows)))
+    return join((said, drawn, table("Samples by staleness", heads, rows)))
 
 
 def _lengths(answer: Answer) -> list[Curve]:

@@ -71,7 +71,7 @@ def page(served: Served, objectives: Sequence[Objective] = ()) -> str:
     sections = [
         Section("times", "What users wait for", _TIMES, _percentiles(served)),
         Section("attainment", "How many are in time", _ATTAINMENT, _boxes(data["attainment"])),
-        Section("spent", "Where a request's time went", _SPENT, _spent(ran)),
+        Section("spent", "Where a request's time went", _SPENT, spent(ran)),
         Section("behind", "Why requests waited", _BEHIND, _behind(ran)),
         Section("load", "Load over time", "", _boxes(data["load"])),
         Section("replicas", "Replicas", "", _replicas(served, ran)),
@@ -104,8 +104,8 @@ def _head(served: Served, objectives: Sequence[Objective]) -> Html:
     ]
     if served.is_overloaded:
         parts.append(element("p", f"{OVERLOADED}.".capitalize(), class_="warnings", role="alert"))
-    elif sum(served.behind.values()) > 0:
-        parts.append(element("p", _why(served), class_="bound"))
+    else:
+        parts.append(element("p", waiting(served), class_="bound"))
     return join([*parts, facts(_facts(served, objectives))])
 
 
@@ -113,10 +113,13 @@ def _promise(one: Objective) -> str:
     return f"{_MEASURES[one.measure]} {format_time(one.seconds * 1e9)}"
 
 
-def _why(served: Served) -> str:
+def waiting(served: Served) -> str:
+    """Say what requests wait for."""
     behind = served.behind
     name = max(behind, key=lambda key: behind[key])
     whole = sum(behind.values())
+    if not whole:
+        return "No request waits to start."
     return (
         f"Requests wait {short(whole)} in the mean to start; "
         f"{behind[name] / whole:.0%} of it: {REASONS[name]}."
@@ -231,7 +234,8 @@ def _boxes(pictures: Sequence[dict[str, Any]]) -> Html:
     return join(element("div", id=one["id"], class_="chart") for one in pictures)
 
 
-def _spent(ran: Ran) -> Html:
+def spent(ran: Ran) -> Html:
+    """Bars of where time went, of all and from the fastest to the slowest."""
     spent, e2e = ran.spent_s, ran.e2e_s
     order = np.argsort(e2e, kind="stable")
     rows = [_bar("all requests", "mean", spent)]

@@ -148,11 +148,12 @@ def read(form: Any, offered: Offered | None = None) -> dict[str, str]:
         found[name] = value.strip() if name not in TEXTS else value
     for name, known in names(offered).items():
         if found[name] not in known:
-            _check_known(name, found[name])
+            check_known(name, found[name])
     return found
 
 
-def _check_known(name: str, value: str) -> None:
+def check_known(name: str, value: str) -> None:
+    """Raise ConfigError for a name that is neither known nor offered."""
     if name == "model" and catalogue.is_known(value):
         return
     if sep in value or ":" in value or value.lower().endswith(_ENDINGS):

@@ -2,6 +2,7 @@
 
     GET  /           the page
     POST /run        the controls as JSON -> the answer, and the number of its report
+    GET  /serve, /rl the pages of serving and post-training; POST: their controls as JSON
     POST /plan       the controls as JSON -> the best plans
     POST /copy       the name of a model or a cluster as JSON -> its text, to be changed
     GET  /report/N   the report of run N, while it is one of the last
@@ -27,6 +28,7 @@ from yantra.base.output import HALVES
 from yantra.base.whole_numbers import whole
 from yantra.ui import controls, own, page
 from yantra.ui.controls import MOST_TEXT, Offered
+from yantra.ui.page import SHEETS
 from yantra.ui.workers import Answer, GoneError, Limits, Workers
 
 LOOPBACK = "127.0.0.1"
@@ -52,7 +54,8 @@ class Server(ThreadingHTTPServer):
         self._lock = Lock()
         self._forms: dict[int, Any] = {}
         self.offered = offered or Offered()
-        self.page = page.html(self.offered)
+        self.pages = {"/": page.html(self.offered)}
+        self.pages |= {f"/{name}": page.html_of(one, self.offered) for name, one in SHEETS.items()}
         self._runs = 0
         super().__init__((LOOPBACK, port), _Handler)
         self.hosts = {f"{LOOPBACK}:{self.server_port}", f"localhost:{self.server_port}"}
@@ -67,13 +70,13 @@ class Server(ThreadingHTTPServer):
         if hasattr(self, "workers"):
             self.workers.close()
 
-    def run(self, form: Any, client: socket.socket) -> Answer:
-        found = self.workers.ask("run", form, client)
+    def run(self, form: Any, client: socket.socket, of: str = "") -> Answer:
+        found = self.workers.ask(f"run {of}".strip(), form, client)
         if found.status != 200:
             return found
         with self._lock:
             self._runs += 1
-            self._forms[self._runs] = form
+            self._forms[self._runs] = (of, form)
             self._forms.pop(self._runs - _KEPT, None)
             return found._replace(told=found.told | {"report": f"/report/{self._runs}"})
 
@@ -84,8 +87,10 @@ class Server(ThreadingHTTPServer):
         return Answer(200, {"text": own.copied(asked, self.offered)})
 
     def report(self, number: int, client: socket.socket) -> Answer | None:
-        form = self._forms.get(number)
-        return None if form is None else self.workers.ask("report", form, client)
+        if (kept := self._forms.get(number)) is None:
+            return None
+        of, form = kept
+        return self.workers.ask(f"report {of}".strip(), form, client)
 
     def process_request(self, request: Any, client_address: Any) -> None:
         with self._lock:
@@ -133,8 +138,8 @@ class _Handler(BaseHTTPRequestHandler):
     def do_GET(self) -> None:
         if not self._is_ours():
             return
-        if self.path == "/":
-            self._send(200, "text/html", self.server.page)
+        if (found := self.server.pages.get(self.path)) is not None:
+            self._send(200, "text/html", found)
         elif (asked := re.fullmatch(r"/report/([0-9]{1,9})", self.path)) is None:
             self._refuse(404, "there is no such page")
         elif (made := self.server.report(int(asked[1]), self.connection)) is None:
@@ -147,7 +152,7 @@ class _Handler(BaseHTTPRequestHandler):
     def do_POST(self) -> None:
         if not self._is_ours():
             return
-        if self.path not in ("/run", "/plan", "/copy"):
+        if self.path not in ("/run", "/plan", "/copy") and self.path[1:] not in SHEETS:
             self._refuse(404, "there is no such page")
         elif self.headers.get_content_type() != "application/json":
             self._refuse(415, "expected application/json")
@@ -164,6 +169,9 @@ class _Handler(BaseHTTPRequestHandler):
         try:
             if path == "/copy":
                 found = server.copy(asked)
+            elif (sheet := SHEETS.get(path[1:])) is not None:
+                sheet.read(asked, server.offered)
+                found = server.run(asked, client, sheet.name)
             else:
                 controls.read(asked, server.offered)  # a wrong name is reported at once
                 found = (server.run if path == "/run" else server.plan)(asked, client)

@@ -32,7 +32,9 @@ from yantra.ui import controls, jobs, own
 from yantra.ui.answer import answer as result_answer
 from yantra.ui.answer import lacking
 from yantra.ui.controls import Offered
+from yantra.ui.page import SHEETS
 from yantra.ui.question import place, scenario
+from yantra.ui.sheets import Sheet
 
 MOST_KEPT = 384 << 20
 """Bytes a process may keep between questions."""
@@ -86,6 +88,9 @@ def _limit(most: int) -> dict[str, Any] | None:
 
 
 def answer(question: dict[str, Any], room: Room) -> dict[str, Any]:
+    act, _, of = question["act"].partition(" ")
+    if of:
+        return _of_sheet(SHEETS[of], act, question["form"], room)
     form: dict[str, str] = {}
     try:
         form = controls.read(question["form"], room.offered)
@@ -101,6 +106,17 @@ def answer(question: dict[str, Any], room: Room) -> dict[str, Any]:
         return _problem(error, form, room.folder)
     except Exception as error:
         return _problem(internal_error(error), form, room.folder)
+
+
+def _of_sheet(sheet: Sheet, act: str, form: Any, room: Room) -> dict[str, Any]:
+    try:
+        asked = sheet.read(form, room.offered)
+        return {"status": 200, "told": {"run": sheet.answer, "report": sheet.report}[act](asked)}
+    except YantraError as error:
+        told = _problem(error)
+        return told | {"told": told["told"] | {"control": sheet.place(error)}}
+    except Exception as error:
+        return _problem(internal_error(error))
 
 
 def _problem(

@@ -7,13 +7,16 @@ const OWN = "own";
 export function questionOf(form) {
   const question = Object.fromEntries(new FormData(form));
   for (const name of ["model", "cluster"]) {
-    if (question[name] !== OWN) question[`${OWN}_${name}`] = "";
+    const own = `${OWN}_${name}`;
+    if (own in question && question[name] !== OWN) question[own] = "";
   }
   return question;
 }
 
-export function hashOf(question) {
-  const said = Object.entries(question).filter(([, value]) => value !== "");
+// What is empty is left out, unless the page would fill it again.
+function hashOf(question, form) {
+  const isSaid = ([name, value]) => value !== "" || Boolean(form.elements[name]?.defaultValue);
+  const said = Object.entries(question).filter(isSaid);
   return `#${new URLSearchParams(said)}`;
 }
 
@@ -24,8 +27,8 @@ export function questionInAddress() {
 }
 
 // Keeps a question in the address, as a step that the browser can go back from.
-export function remember(question) {
-  const hash = hashOf(question);
+export function remember(question, form) {
+  const hash = hashOf(question, form);
   if (hash === location.hash) return;
   if (questionInAddress() === null) history.replaceState(null, "", hash);
   else history.pushState(null, "", hash);

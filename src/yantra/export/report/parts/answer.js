@@ -8,10 +8,13 @@ const PICTURES = [
   ["time", "Where the time goes", "Each moment of a rank counts once; the rest is idle."],
   ["memory", "Memory of a device", "The dashed line is what a device has."],
   ["step", "The step over time", "Each row is a stage of the pipeline, from start to end."],
+  ["spent", "Where a request's time went", "Parts of the time from arrival to the last token."],
+  ["phases", "Phases", "What each group of GPUs does; bars end with the step."],
+  ["waits", "Where GPUs wait", "Shares of the time of all GPUs, by what they wait for."],
 ];
 
 export function shownRun(answer) {
-  const isLong = ([name]) => name === "rests on";
+  const isLong = ([name]) => name === "rests on" || name === "";
   const figures = answer.lines
     .filter((line) => !isLong(line))
     .map(([name, text, about]) =>
@@ -19,14 +22,15 @@ export function shownRun(answer) {
     );
   const rests = answer.lines
     .filter(isLong)
-    .map(([name, text, about]) => el("p", { class: "note rests", title: about }, `${name}: ${text}`));
-  const interval = answer.interval && ` (${answer.interval} in 90 of 100 such jobs)`;
+    .map(([name, text, about]) => el("p", { class: "note rests", title: about || null }, name ? `${name}: ${text}` : text));
+  const said = answer.said ? ` ${answer.said}` : "";
+  const interval = answer.interval && `${said} (${answer.interval} in 90 of 100 such jobs)`;
   return [
     el(
       "p",
       {},
       el("span", { class: "makespan" }, answer.time),
-      el("span", { class: "unit interval" }, interval || " without an interval"),
+      el("span", { class: "unit interval" }, interval || `${said} without an interval`),
     ),
     el("p", { class: "bound" }, answer.bound),
     el("dl", { class: "facts" }, ...figures),
@@ -34,7 +38,7 @@ export function shownRun(answer) {
     el("p", { class: "note" }, answer.ran),
     ...answer.warnings.map((text) => el("p", { class: "warnings" }, text)),
     pictures(answer),
-    gains(answer.gains),
+    ...(answer.gains.length > 0 ? [gains(answer.gains)] : []),
     el("p", { class: "open" }, el("a", { href: answer.report, target: "_blank" }, "Open the report")),
   ];
 }

@@ -50,7 +50,8 @@ export function settle() {
   for (const slider of sliders()) follow(slider);
   for (const name of ["model", "cluster"]) {
     const chosen = form().elements[name].value;
-    byId(`at-own_${name}`).hidden = chosen !== OWN;
+    const own = byId(`at-own_${name}`);
+    if (own !== null) own.hidden = chosen !== OWN;
     if (chosen !== OWN) lastKnown[name] = chosen;
   }
 }

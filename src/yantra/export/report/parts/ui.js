@@ -56,14 +56,14 @@ async function run() {
   const number = ++asked;
   lastRun?.abort();
   lastRun = new AbortController();
-  remember(questionOf(form()));
+  remember(questionOf(form()), form());
   complain("", "");
   dim(byId("answer"), true);
-  byId("best").classList.toggle("old", plansOf !== "" && plansOf !== searched());
+  byId("best")?.classList.toggle("old", plansOf !== "" && plansOf !== searched());
   byId("status").classList.remove("warnings");
   tell("Running ...");
   try {
-    const content = shownRun(await post("/run", lastRun));
+    const content = shownRun(await post(`/${form().dataset.act}`, lastRun));
     if (number === asked) show(content, "");
   } catch (error) {
     if (number === asked) fail(error);
@@ -179,7 +179,7 @@ function start() {
     timer = setTimeout(run, PAUSE_MS);
   });
   addEventListener("hashchange", ask);
-  byId("plan").addEventListener("click", plan);
+  byId("plan")?.addEventListener("click", plan);
   byId("stop").addEventListener("click", stop);
   byId("share").addEventListener("click", share);
   document.documentElement.dataset.ready = "yes";
