@@ -96,6 +96,9 @@ def test_look_says_what_is_there_and_what_is_missing(tmp_path: Path) -> None:
     found, _ = look([pattern])
     assert (found.device, found.ranks, found.world_size) == ("Test GPU", [0, 1, 2, 3], 4)
     assert found.steps == [0, 1] and found.holds["collectives"] == 8
+    assert found.answers[0].how == f"yantra trace why '{pattern}'"
+    some = [pattern.format(rank=rank) for rank in range(4)]
+    assert look(some)[0].answers[0].how == f"yantra trace why {some[0]} ..."
     one, _ = look([pattern.format(rank=2)])
     assert one.ranks == [2] and one.world_size == 4
     (late,) = [answer for answer in one.answers if answer.question == "who is late"]

@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+import shlex
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 from yantra.base.text import count
 from yantra.base.units import format_time
 from yantra.chakra.other_formats import found_in
 from yantra.chakra.schema import NodeType
+from yantra.chakra.trace import Trace, read
 from yantra.tracing.inspect.columns import Columns
-from yantra.tracing.inspect.rank_traces import RankTrace, load_job
+from yantra.tracing.inspect.rank_traces import RankTrace, find_traces
 from yantra.tracing.pytorch import kineto
 from yantra.tracing.pytorch.balance import ATTRIBUTE, from_text
-from yantra.tracing.pytorch.in_memory import are_recordings, converted
+from yantra.tracing.pytorch.in_memory import are_recordings, kept_of_each
 from yantra.tracing.pytorch.kinds import beginning
 from yantra.tracing.pytorch.ranks import given
 from yantra.tracing.why.accounts import IDLE, account
@@ -31,6 +33,8 @@ TITLES = {
 }
 _KINETO = "PyTorch profiler trace (Kineto)"
 _NAME = re.compile(rb'"name"\s*:\s*"([^"\\]+)"')
+
+_WIDEST = 60  # of names that are repeated
 
 
 class Answer(NamedTuple):
@@ -89,28 +93,49 @@ def look(arguments: Sequence[str]) -> tuple[Look, list[str]]:
     Raises TraceError or ConfigError for what is no recording.
     """
     recorded = are_recordings(arguments)
-    job, warnings = converted(arguments) if recorded else (load_job(arguments), [])
-    first = Columns(job[0].trace)
-    rank = next(ranks_of(job[:1]))
-    kind = _KINETO if recorded and kineto.is_one(job[0].path) else "linked or host trace"
+    trace, ranks, warnings = (_first_recorded if recorded else _first)(arguments)
+    first = Columns(trace.trace)
+    rank = next(ranks_of([trace]))
+    kind = _KINETO if recorded and kineto.is_one(trace.path) else "linked or host trace"
     kind = kind if recorded else "Chakra trace (.et)"
-    profiler = found_in(job[0].path) if recorded else None
+    profiler = found_in(trace.path) if recorded else None
     kind = kind if profiler is None else profiler.name
-    device = recorded_device([job[0].path]) if kind == _KINETO else ""
+    device = recorded_device([trace.path]) if kind == _KINETO else ""
     holds = _holds(first, rank)
-    worlds = max(rank.world_size, *(one.rank + 1 for one in job))
+    worlds = max(rank.world_size, ranks[-1] + 1)
     return Look(
         kind,
         device,
-        [one.rank for one in job],
+        ranks,
         worlds,
         rank.end_ns - rank.begin_ns,
         account(rank),
         [step.number for step in rank.steps],
         holds,
-        list(_gaps(job[0], first, rank, holds)),
-        list(_answers(rank, len(job), worlds, len(rank.steps))),
+        list(_gaps(trace, first, rank, holds)),
+        list(_answers(_typed(arguments), rank, len(ranks), worlds)),
     ), warnings
+
+
+def _first_recorded(arguments: Sequence[str]) -> tuple[RankTrace, list[int], list[str]]:
+    """The trace of the first rank, all ranks, and what to say; other traces are not kept."""
+    lowest: list[int] = []
+
+    def keep(rank: int, pieces: Iterable[bytes]) -> bytes | None:
+        if lowest and lowest[0] < rank:
+            return None
+        lowest[:] = [rank]
+        return b"".join(pieces)
+
+    found, made = kept_of_each(arguments, keep)
+    (rank, content), *_ = found.items()
+    trace = RankTrace(rank, made.paths[rank], Trace.from_bytes(content or b""))
+    return trace, list(found), made.problems
+
+
+def _first(arguments: Sequence[str]) -> tuple[RankTrace, list[int], list[str]]:
+    files = find_traces(arguments)
+    return RankTrace(*files[0], read(files[0].path)), [file.rank for file in files], []
 
 
 def recorded_device(arguments: Sequence[str]) -> str:
@@ -166,11 +191,18 @@ def _gaps(trace: RankTrace, columns: Columns, rank: Rank, holds: dict[str, int])
         yield "no device op: host work alone"
 
 
-def _answers(rank: Rank, here: int, world: int, steps: int) -> Iterator[Answer]:
-    name = "TRACE" if here == 1 else "'TRACE.{rank}'"
+def _typed(arguments: Sequence[str]) -> str:
+    """The files as a shell takes them, of many the first."""
+    words = shlex.join(arguments)
+    several = len(arguments) > 1 and len(words) > _WIDEST
+    return f"{shlex.quote(arguments[0])} ..." if several else words
+
+
+def _answers(name: str, rank: Rank, here: int, world: int) -> Iterator[Answer]:
     yield Answer("where the time goes", True, f"yantra trace why {name}")
     if here == 1 or not rank.calls:
         missing = f"give the traces of all {world} ranks" if rank.calls else "it has no collective"
+        missing = "its job has one rank" if world == 1 else missing
         yield Answer("who is late", False, missing)
         yield Answer("is the network slow", False, missing)
     else:
@@ -184,7 +216,7 @@ def _answers(rank: Rank, here: int, world: int, steps: int) -> Iterator[Answer]:
     can = here in (1, world)
     yield Answer("another network or cluster", can, how + alone if can else some)
     yield Answer("another GPU", can, f"{how} --from GPU, the recorded one" if can else some)
-    step = " --step N" if steps > 1 else ""
+    step = " --step N" if len(rank.steps) > 1 else ""
     how = f"yantra trace rescale {name}{step} --set dp=x2 -o PREFIX"
     yield Answer("another plan", can, how if can else some)
     yield Answer("may it be shared", True, f"yantra trace share {name} -o FOLDER")
