@@ -207,6 +207,32 @@ def test_what_a_search_finds_is_served_as_it_was_found() -> None:
         assert np.array_equal(again.ran.ttft_s, one.ran.ttft_s)
 
 
+@pytest.mark.parametrize(
+    ("cluster", "says"),
+    [
+        ("hgx-b200", "measured kernels and collectives, vLLM"),
+        ("mi355x", "GB200, scaled by the data sheets, of a device like none measured; collectives"),
+        ("gaudi3", "H100 SXM, scaled by the data sheets, of a device like none measured; coll"),
+    ],
+)
+def test_kernels_of_another_device_are_named_and_widen_the_interval(
+    cluster: str, says: str
+) -> None:
+    plan = InferencePlan(tp=2)
+    stated = engines.load("vllm").interval.value
+    found = Predictor("llama3-8b", cluster, plan, engine="vllm").interval
+    of = serve("llama3-8b", cluster, "constant:rate=1/s,count=2,isl=99,osl=9", tp=2)
+    assert says in of.rests_on
+    assert (found == stated) if cluster == "hgx-b200" else (found > 1.5 * stated)
+
+
+def test_the_roofline_states_no_interval() -> None:
+    of = Predictor("llama3-8b", "gaudi3", InferencePlan(tp=2), engine="vllm", stack="roofline")
+    assert of.interval == 0
+    of.iteration([(1, 100)])
+    assert of.rests_on == "kernels by the roofline; collectives simulated"
+
+
 def test_a_search_asks_once_whether_a_plan_fits(monkeypatch: pytest.MonkeyPatch) -> None:
     asked = []
 

@@ -131,6 +131,10 @@ class Measured(ComputeModel):
         found = self._correction(device)
         return made if found is None else found.of(kernels, made)
 
+    def title(self, device: Device) -> str:
+        """Whose tables a device has, and how they were carried to it."""
+        return self._machine(device).title
+
     def basis(self, kernels: Kernels, device: Device) -> str:
         """Whose tables the families of these kernels have."""
         import numpy as np

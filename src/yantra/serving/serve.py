@@ -388,7 +388,7 @@ def _measured(question: Question, pool: Asked, tokens: int, seats: int) -> Any:
     drafts = pool.options.get("num_speculative_tokens", 0)
     if drafts and pool.draft == "mtp":
         made = made.with_layers(drafts / len(question.model.layers))
-    rests_on = f"measured kernels and collectives, {host.title}"
+    rests_on = f"{predictor.rests_on}, {host.title}"
     if host.scheduler != pool.engine:
         rests_on += f", whose host times {pool.engine} is given"
     return made._replace(rests_on=rests_on, power=predictor.power)

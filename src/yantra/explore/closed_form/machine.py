@@ -315,6 +315,11 @@ class Machine:
             self._timed[key] = self._found(*key)
         return self._timed[key]
 
+    @property
+    def measures_all(self) -> bool:
+        """Whether every collective asked so far is one that was measured."""
+        return self._selection is not None and None not in self._timed.values()
+
     def _found(self, kind: CollectiveType, size: int, stride: int) -> Timed | None:
         assert self._selection is not None
         dimensions = tuple((topologies.shown(one.kind), one.size) for one in self._dimensions)

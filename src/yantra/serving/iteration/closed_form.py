@@ -26,6 +26,8 @@ if TYPE_CHECKING:
     from yantra.serving.iteration.speeds import Speeds
 
 _TOKENS, _CONTEXTS = 1 << 13, (16, 32, 40_000)
+_USUAL = 32, 1024
+"""Sequences that decode, and tokens behind each, by which kernels of other devices are judged."""
 """Of the batches by which operations are told apart: more tokens than a model has experts, contexts
 within and beyond any window."""
 
@@ -44,6 +46,12 @@ class ClosedForm:
         self.stages = works.plan.pp
         self.model, self.plan = works.model, works.plan
         self._sorts = [_sorts(works, stage) for stage in range(self.stages)]
+
+    @property
+    def transfer(self) -> float:
+        """How far off kernels of decoding may be for tables of another device, as a logarithm."""
+        one = np.array([_USUAL[0]]), np.array([_USUAL[1]])
+        return self._speeds.transfer(self._works.decodes(0, *one))
 
     def dense_of(self, tokens: np.ndarray, stages: Sequence[int]) -> Work:
         """`dense` of some stages, one after the other."""

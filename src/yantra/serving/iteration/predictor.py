@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from functools import cached_property
-from math import exp
+from math import exp, hypot
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -102,10 +102,22 @@ class Predictor:
     def to_others(self, devices: int) -> Callable[[Any], Any]:
         return self._speeds.to_others(devices)
 
-    @property
+    @cached_property
     def interval(self) -> float:
-        """The half-width of 90 % of iterations, as a logarithm; 0 if nobody states one."""
-        return self._speeds.interval if self.engine is None else self.engine.interval.value
+        """The half-width of 90 % of iterations, as a logarithm; 0 if nobody states one.
+
+        An engine's holds for measured kernels; it is wider where they are another device's, unless
+        it is the user's own.
+        """
+        if self.engine is None or not self._speeds.tables:
+            return self._speeds.interval
+        stated = self.engine.interval
+        return stated.value if stated.basis == "yours" else hypot(stated.value, self.form.transfer)
+
+    @property
+    def rests_on(self) -> str:
+        """Which kernels and collectives the times come from, as far as they were asked."""
+        return self._speeds.rests_on
 
     def tables(
         self, max_tokens: int, max_sequences: int, max_context: int, stage: int | None = None

@@ -14,6 +14,7 @@ from yantra.base.fields import Plugin, named
 from yantra.compile.capped import capped
 from yantra.compile.slowdown import slowdown_on
 from yantra.compute.answers import ask
+from yantra.compute.families.machine import OF_ANOTHER
 from yantra.compute.model import Device as Seen
 from yantra.explore.closed_form.kernel_times import columns_of, distinct_columns
 from yantra.explore.closed_form.machine import Machine
@@ -70,6 +71,7 @@ class Speeds:
             ),
             framework,
         )
+        self._seen = Seen(self._device.peak_flops, self._device.memory_bytes_per_s)
         self._kernels = computes.model_of(self._device.compute, _WHERE)
         self._slower = factors or slowdown_on(parts.get("stack"), parts["topology"])
         stated = parts.get("stack")
@@ -84,6 +86,37 @@ class Speeds:
             return 0.0
         of_jobs = self._stack.graphs_interval if self._stack.graphs else 0.0
         return float(of_jobs or self._stack.interval_of(self._plan.tp, None))
+
+    @property
+    def tables(self) -> str:
+        """Whose kernels were measured, or empty."""
+        title = getattr(self._kernels, "title", None)
+        return "" if title is None else title(self._seen)
+
+    def transfer(self, pieces: Sequence[Piece]) -> float:
+        """The half-width, as a logarithm, of these pieces' kernels if their tables are another
+        device's; 0 if they are its own.
+        """
+        if OF_ANOTHER not in self.tables:
+            return 0.0
+        columns = columns_of(
+            [block for piece in pieces for block in piece.amounts.blocks() if block]
+        )
+        name = named(self._device.compute)
+        found = ask(self._kernels, columns, self._seen, name, _WHERE)
+        known = (found.low > 0) & np.isfinite(found.high)
+        width = np.log(found.high[known] / found.low[known]) / 2
+        return float(np.average(width, weights=found.middle[known] * columns.count[known]))
+
+    @property
+    def rests_on(self) -> str:
+        """What times come from, as far as they were asked."""
+        measured = self._machine.measures_all
+        tables = self.tables
+        if measured and tables and OF_ANOTHER not in tables:
+            return "measured kernels and collectives"
+        kernels = f"measured kernels of {tables}" if tables else "kernels by the roofline"
+        return f"{kernels}; collectives {'measured' if measured else 'simulated'}"
 
     @property
     def taken(self) -> float:
@@ -129,9 +162,7 @@ class Speeds:
         back = [distinct_columns(one.rows) for one in new]
         fewer = [one._replace(rows=one.rows[:, at]) for one, (at, _) in zip(new, back, strict=True)]
         columns = columns_of(fewer)
-        seen = Seen(self._device.peak_flops, self._device.memory_bytes_per_s)
-        name = named(self._device.compute)
-        answered = ask(self._kernels, columns, seen, name, _WHERE)
+        answered = ask(self._kernels, columns, self._seen, named(self._device.compute), _WHERE)
         if self._device.power_cap_w is None:
             ns = self._slower.of(columns, answered).middle
         else:
