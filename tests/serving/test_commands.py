@@ -174,6 +174,11 @@ def test_kv_kept_outside_of_the_devices_is_a_note() -> None:
         of_text(f"vllm serve {DENSE} --kv-transfer-config '{keeps}'", "serve.sh")
 
 
+def test_kv_of_the_host_is_a_note_for_sglang() -> None:
+    with pytest.warns(match="--enable-hierarchical-cache: KV that the host keeps is left out"):
+        of_text(f"sglang serve --model-path {DENSE} --enable-hierarchical-cache", "serve.sh")
+
+
 def test_a_chance_of_drafts_is_taken_where_it_is_published() -> None:
     drafts = "--speculative-config.method mtp --speculative-config.num_speculative_tokens 1"
     assert "acceptance" not in of_text(f"vllm serve zai-org/GLM-4.5 {drafts}", "serve.sh").fields

@@ -129,3 +129,12 @@ def test_a_script_that_is_sourced_sets_variables() -> None:
 def test_scripts_that_run_each_other_end() -> None:
     with beside({"a.sh": "bash a.sh\nrun\n"}):
         assert ["run"] in [[word.text for word in one] for one in commands_of("bash a.sh\n")]
+
+
+@pytest.mark.parametrize(
+    "counted",
+    ["$(python -c 'import torch; print(torch.cuda.device_count())')", "`nvidia-smi -L | wc -l`"],
+)
+def test_devices_of_a_node_that_a_script_counts_are_eight_which_a_note_says(counted: str) -> None:
+    with pytest.warns(match="line 1 counts the devices of a node; taken as 8"):
+        assert words(f"N={counted}\nrun $((N * 2))\n") == ["run", "16"]

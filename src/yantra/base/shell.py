@@ -20,6 +20,7 @@ from typing import NamedTuple
 
 from yantra.base.branches import Branches, is_ruled_out
 from yantra.base.errors import ConfigError
+from yantra.base.notes import note
 from yantra.base.shell_files import (
     MARK,
     Here,
@@ -39,6 +40,11 @@ _ARITHMETIC: Mapping[type[ast.operator], Callable[[int, int], int]] = {
     ast.Mod: operator.mod,
 }
 _MOST = 2**62
+NODE = 8
+"""Devices of a usual node."""
+_COUNTS_DEVICES = re.compile(
+    r"(\$\(|`).*(device_count\(|nvidia-smi\b.*(-L|list-gpus|query-gpu).*\bwc\b)", re.DOTALL
+)
 _DEFAULT = re.compile(r"(:?[-=])")
 _OWN = re.compile(r"uses \$\d+,")
 _DECLARING = ("export", "declare", "local", "readonly")
@@ -50,7 +56,7 @@ _TOKEN = re.compile(
     r"|(?P<space>[ \t\r]+|\\\n)"
     r"|(?P<single>'[^']*')"
     r'|(?P<double>"(?:\\.|[^"\\])*")'
-    r"|(?P<computed>\$\(\([^()]*(?:\([^()]*\)[^()]*)*\)\)|\$\([^()]*(?:\([^()]*\)[^()]*)*\)|`[^`]*`)"
+    r"|(?P<computed>\$\(\([^()]*(?:\([^()]*\)[^()]*)*\)\)|\$\((?:[^()]|\((?:[^()]|\([^()]*\))*\))*\)|`[^`]*`)"
     r"|(?P<variable>\$\{[^{}]*(?:\{[^{}]*\}[^{}]*)*\}|\$\w+|\$[@*#?$!-])"
     r"|(?P<open>\()|(?P<close>\))"
     r"|(?P<text>\\.|[^\s;'\"()$`\\]+|\$|.)",
@@ -58,7 +64,7 @@ _TOKEN = re.compile(
 )
 _VARIABLE = re.compile(r"\$(\w+|\{.*\}|[@*#?$!-])", re.DOTALL)
 _IN_QUOTES = re.compile(
-    r"\$\(\(.*?\)\)|\$\(.*?\)|`[^`]*`|\$\{[^{}]*(?:\{[^{}]*\}[^{}]*)*\}|\$\w+|\$[@*#?$!-]|\\.|[^$`\\]+|.",
+    r"\$\(\(.*?\)\)|\$\((?:[^()]|\((?:[^()]|\([^()]*\))*\))*\)|`[^`]*`|\$\{[^{}]*(?:\{[^{}]*\}[^{}]*)*\}|\$\w+|\$[@*#?$!-]|\\.|[^$`\\]+|.",
     re.DOTALL,
 )
 
@@ -243,6 +249,9 @@ class _Script:
             self._append(token[1:] if token != "\\\n" else " ")
         elif token.startswith("$((") and (number := self._computed(token[3:-2])) is not None:
             self._append(str(number))
+        elif _COUNTS_DEVICES.match(token):
+            note(f"{self._at_line} counts the devices of a node; taken as {NODE}")
+            self._append(str(NODE))
         elif re.match(r"\$\(|`", token):
             self._append("", f"{self._at_line} computes it")
         elif _VARIABLE.fullmatch(token):

@@ -132,6 +132,28 @@ def test_a_configuration_of_nemo_is_megatrons_arguments() -> None:
     assert found["model"]["ffn_hidden_size"] == 1024
 
 
+TUNED = """
+run: {model_train_name: NAME}
+trainer: {devices: 8, num_nodes: 2, precision: bf16}
+model:
+  tensor_model_parallel_size: 4
+  micro_batch_size: 1
+  global_batch_size: 64
+  peft: {peft_scheme: lora, lora_tuning: {adapter_dim: 16}}
+  data: {train_ds: {max_seq_length: 2048}}
+"""
+
+
+def test_a_plan_whose_sizes_a_checkpoint_has_takes_a_model_by_name_or_from_a_setting() -> None:
+    found = tree(TUNED.replace("NAME", "mixtral_8x7b"))
+    assert (found["model"]["num_experts"], found["sequence"]) == (8, 2048)
+    plan = found["plan"]
+    assert (plan["world_size"], plan["lora_rank"]) == (16, 16)
+    assert "model" not in tree(TUNED.replace("NAME", "own"))
+    with pytest.raises(ConfigError, match=r"peft_scheme: expected lora or null"):
+        tree(TUNED.replace("scheme: lora", "scheme: ptuning"))
+
+
 @pytest.mark.parametrize(
     ("more", "problem"),
     [

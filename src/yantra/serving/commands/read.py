@@ -140,6 +140,8 @@ def _launch(
             said[own.name if own.name == _QUANTIZED else own.field] = _value(own, values, place)
         elif flag.startswith("speculative-config") and name == "vllm":
             drafts |= mapping_of(flag.partition(".")[2].replace("-", "_"), values, place)
+        elif flag in engine.left_out:
+            note(f"{place}: {engine.left_out[flag]}")
         elif flag in engine.refused:
             raise ConfigError(place, engine.refused[flag])
         elif flag.partition(".")[0] in OWN:

@@ -19,8 +19,6 @@ _OF_VLLM = {"kv_producer": "prefill", "kv_consumer": "decode", "kv_both": EITHER
 _CONNECTORS = ("NixlConnector", "P2pNcclConnector", "PyNcclConnector", "MooncakeConnector",
                "MoRIIOConnector")  # fmt: skip
 """Those that move KV from pool to pool; others keep it elsewhere."""
-_KEEPERS = ("LMCacheConnectorV1", "LMCacheConnector", "OffloadingConnector")
-"""Those that keep KV outside of the devices."""
 OWN = VLLM, SGLANG = "kv-transfer-config", "disaggregation-mode"
 
 
@@ -39,7 +37,7 @@ def role_of(engine: str, given: Sequence[tuple[str, list[Word]]], where: str) ->
     if not tree:
         return BOTH
     connector = str(tree.get("kv_connector"))
-    if connector in _KEEPERS and tree.get("kv_role", "kv_both") == "kv_both":
+    if connector not in _CONNECTORS and tree.get("kv_role", "kv_both") == "kv_both":
         note(f"{where}: KV that {connector} keeps is left out (--set host_kv='100 GiB' counts it)")
         return BOTH
     if connector not in _CONNECTORS:

@@ -31,6 +31,8 @@ class Engine(NamedTuple):
     flags: tuple[Flag, ...]
     ignored: str
     refused: Mapping[str, str]
+    left_out: Mapping[str, str] = {}
+    """What is assumed in place of flags that are not covered, and of little weight."""
 
 
 _TYPES = {"bfloat16": "bf16", "bf16": "bf16", "float16": "fp16", "half": "fp16", "auto": ""}
@@ -151,7 +153,8 @@ SGLANG = Engine(
         file-storage-path enable-p2p-check enable-mscclpp prefill-attention-backend
         decode-attention-backend moe-a2a-backend deepep-mode moe-dense-tp-size enable-dp-lm-head
         scheduler-recv-interval crash-dump-folder show-time-cost bucket-* tokenizer-worker-num
-        mamba-* disaggregation-* disable-flashinfer-autotune flashinfer-autotune-* nsa-* dsa-*
+        hicache-* enable-lmcache mamba-* disaggregation-* disable-flashinfer-autotune
+        flashinfer-autotune-* nsa-* dsa-*
         speculative-attention-mode speculative-moe-* model-loader-extra-config weight-version
         enable-memory-saver enable-weights-cpu-backup tokenizer-backend use-message-queue-*
         keep-mm-feature-on-device skip-mm-* enable-piecewise-cuda-graph piecewise-cuda-graph-*
@@ -167,10 +170,12 @@ SGLANG = Engine(
         "speculative-draft-model-path": "drafts are not covered for this engine",
         "dllm-algorithm": "models that fill in many tokens at once are not covered",
         "lora-paths": "adapters are given as --set lora_rank and max_loras",
-        "enable-hierarchical-cache": "KV in the host's memory is not covered for this engine",
         "enable-eplb": "copies of busy experts are not covered; see --set imbalance",
         "enable-two-batch-overlap": "two batches at once are not covered",
         "attn-cp-size": "context over devices is not covered",
+    },
+    left_out={
+        "enable-hierarchical-cache": "KV that the host keeps is left out",
     },
 )
 ENGINES: Mapping[str, Engine] = {"vllm": VLLM, "sglang": SGLANG}

@@ -98,7 +98,7 @@ def read(tree: Mapping[str, Any], where: str, ranks: int | None = None) -> Said:
     if not has_words:
         whole["model"] = whole["model"] | {"vocab_size": 1}
     if "num_layers" not in whole["model"]:
-        raise ConfigError(where, "says no num_layers, as its recipe in Python does; give the whole")
+        return _of_checkpoint(tree, whole, where, ranks)
     job = bridge.of_tree(whole, where, "nemo")
     sizes, notes = sizes_of(job.model), list(job.model.notes)
     if is_first and (unread := [one for one in notes if one.endswith(": not read")]):
@@ -111,14 +111,72 @@ def read(tree: Mapping[str, Any], where: str, ranks: int | None = None) -> Said:
             "its tokenizer says the vocabulary; --set workload.model.vocab_size=N does here"
         )
     plan = dict(job.plan)
-    if is_first:
-        trainer = tree["trainer"]
-        nodes = trainer.get("num_nodes", 1)
-        if isinstance(trainer.get("devices"), int) and isinstance(nodes, int):
-            plan["world_size"] = trainer["devices"] * nodes
-    elif ranks:
+    if ranks := _ranks_of(tree) if is_first else ranks:
         plan["world_size"] = ranks
     return Said("NeMo" if is_first else PROGRAM, sizes, plan, None, (), tuple(notes))
+
+
+def _of_checkpoint(
+    tree: Mapping[str, Any], whole: dict[str, Any], where: str, ranks: int | None
+) -> Said:
+    """A plan for a model whose sizes a checkpoint or a recipe in Python has; by name, if known."""
+    given, notes = tree["model"], []
+    parts = int(given.get("pipeline_model_parallel_size") or 1)
+    parts *= int(given.get("virtual_pipeline_model_parallel_size") or 1)
+    heads = int(given.get("tensor_model_parallel_size") or 1)
+    sizes = {"num_layers": parts, "hidden_size": 64 * heads, "num_attention_heads": heads,
+             "seq_length": 1, "max_position_embeddings": 1, "vocab_size": 1}  # fmt: skip
+    own = {name: value for name, value in whole["model"].items() if value is not None}
+    job = bridge.of_tree(whole | {"model": sizes | own}, where, "nemo")
+    plan = dict(job.plan) | _adapters(given.get("peft") or {}, where)
+    if ranks := ranks or _ranks_of(tree):
+        plan["world_size"] = ranks
+    name = str((tree.get("run") or {}).get("model_train_name", "")).replace("_", "-")
+    known = sizes_of_id(name) if name else None
+    if known is None:
+        problem = "says no num_layers, as its checkpoint or recipe does; give --set workload.model"
+        notes.append(problem)
+    else:
+        notes.append(f"says no num_layers; the model is taken as {name}, by run.model_train_name")
+    length = _length_of(tree)
+    if length is None:
+        notes.append("says no length of sequences; taken as the model's usual")
+    framework = "NeMo" if "trainer" in tree else PROGRAM
+    return Said(
+        framework, None if known is None else sizes_of(known), plan, length, (), tuple(notes)
+    )
+
+
+def _adapters(peft: Mapping[str, Any], where: str) -> dict[str, Any]:
+    """Low-rank adapters of NeMo 1 on the products of attention."""
+    scheme = peft.get("peft_scheme")
+    if scheme in (None, "none", "null"):
+        return {}
+    if scheme != "lora":
+        raise ConfigError(f"{where}: model.peft.peft_scheme", expected_got("lora or null", scheme))
+    rank = (peft.get("lora_tuning") or {}).get("adapter_dim", 32)
+    return {"lora_rank": int(rank), "lora_targets": "q_proj,k_proj,v_proj,o_proj"}
+
+
+def _ranks_of(tree: Mapping[str, Any]) -> int | None:
+    trainer = tree.get("trainer") or {}
+    nodes = trainer.get("num_nodes", 1)
+    if isinstance(trainer.get("devices"), int) and isinstance(nodes, int):
+        return int(trainer["devices"] * nodes)
+    return None
+
+
+def _length_of(tree: Mapping[str, Any]) -> int | None:
+    data = (tree["model"].get("data") or {}).get("train_ds") or {}
+    beside = tree.get("dataset") or {}
+    for length in (
+        data.get("max_seq_length"),
+        beside.get("seq_length"),
+        beside.get("sequence_length"),
+    ):
+        if isinstance(length, int):
+            return length
+    return None
 
 
 def _as_bridge(tree: Mapping[str, Any], where: str) -> dict[str, Any]:

@@ -7,12 +7,11 @@ from math import lcm
 from typing import Any, NamedTuple
 
 from yantra.base.notes import note
+from yantra.base.shell import NODE
 from yantra.workloads.models.transformer import Transformer
 from yantra.workloads.plan import names
 from yantra.workloads.plan.plan import Plan
 
-NODE = 8
-"""Devices of a usual node, on which a file that names no number is taken to start."""
 _MOST_NAMED = 8
 _WORDS = ("name", "source", "notes")
 

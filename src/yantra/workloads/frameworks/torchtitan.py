@@ -110,7 +110,8 @@ _FREE = frozenset((
     "scale_for_fsdp", "force_recompute_fp8_weight_in_bwd", "enable_loss_parallel", "emulate",
     "per_op_sac_force_recompute_mm_shapes_by_fqns", "loss_parallel", "dtype", "ac_freq",
     "module_fqns_per_model_part", "early_step_in_backward", "dataset_name", "data_dir", "rms_norm",
-    "expert_parallel_comm_backend", "min_lr_factor", "num_workers", "grad_clip", "compile_model",
+    "expert_parallel_comm_backend", "custom_args_module",
+    "min_lr_factor", "num_workers", "grad_clip", "compile_model",
 ))  # fmt: skip
 _REFUSED = {
     "enable_cpu_offload": "weights and gradients in the host's memory are not covered",

@@ -163,6 +163,7 @@ NOT_MODELLED = {
     "megatron-fsdp-main-grads-dtype": _STATE,
     "megatron-fsdp-main-params-dtype": _STATE,
     "ddp-num-buckets": "gradients are reduced in buckets of the usual size",
+    "embed-layernorm": "the norm behind the embedding is left out",
     "hierarchical-context-parallel-sizes": "all devices of context parallelism exchange alike",
     "microbatch-group-size-per-virtual-pipeline-stage": "groups have as many as there are stages",
     "overlap-param-gather-with-optimizer-step": "gathers hide behind the next forward pass",

@@ -95,8 +95,8 @@ enable-expert-tensor-parallelism kd-* moe-eval-capacity-factor moe-loss-coeff mo
 moe-top2-2nd-expert-sampling no-pipeline-parallel no-query-key-layer-scaling num-*-teacher
 hidden-size-teacher load-teacher partition-activations profile-backward repeated-dataloader
 return-data-index scattered-embeddings split-transformers synchronize-each-layer train-tokens
-universal-checkpoint use-pin-memory zero-allgather-bucket-size zero-contigious-gradients
-zero-reduce-*
+universal-checkpoint use-flash-attn-builder use-legacy-models use-pin-memory
+zero-allgather-bucket-size zero-contigious-gradients zero-reduce-*
 """
 
 _PAI = """
