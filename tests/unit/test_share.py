@@ -232,3 +232,20 @@ def test_mistakes_are_told(
     ):
         assert main(["trace", "share", *line]) == status
         assert problem in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("name", ["gpu_a", "fsdp"])
+def test_a_profile_without_launches_becomes_chakra_traces_that_run(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    profiles = Path(__file__).parents[1] / "golden" / "data" / "profiles"
+    (profile,) = profiles.glob(f"{name}/*.xplane.pb")
+    assert main(["trace", "share", str(profile), "-o", "safe", "--key", "a long secret"]) == 0
+    given = converted_job([str(profile)])
+    assert bool(given.groups) == Path("safe/job.groups.json").is_file() == (name == "gpu_a")
+    if given.groups:
+        members = json.loads(Path("safe/job.groups.json").read_text()).values()
+        assert sorted(map(tuple, members)) == sorted(given.groups.values())
+    for one in given.traces:
+        assert sums(read(f"safe/job.{one.rank}.et")) == sums(one.trace)

@@ -180,7 +180,8 @@ def share_job(
 def share_files(
     arguments: Sequence[str], output: str, key: str | None, groups: str | None
 ) -> tuple[list[str], Shared, list[str]]:
-    """Share recordings as recordings, Chakra traces as such; `key` as in `secret`, None: any.
+    """Share recordings as PyTorch's, and as Chakra traces those that record no launches, as streams
+    of one order would make ranks wait for each other; `key` as in `secret`, None: any.
 
     Returns what must be said of the input, the job and the paths written.
     """
@@ -188,6 +189,7 @@ def share_files(
     from yantra.tracing.inspect.groups import read_group_file
     from yantra.tracing.inspect.rank_traces import load_job
     from yantra.tracing.pytorch.in_memory import are_recordings, converted_job
+    from yantra.tracing.sources import are_profiles, have_launches
 
     drawn = os.urandom(32) if key is None else secret(key)
     members: Groups | None = None
@@ -207,7 +209,11 @@ def share_files(
             ]
             return {rank: trace for rank, _, trace in converted_job(names).traces}
 
-    shared = share_job(made.traces, drawn, {**made.groups, **(members or {})}, as_read)
+    known = {**made.groups, **(members or {})}
+    if are_profiles(arguments) and not have_launches(arguments):
+        shared = share_job(made.traces, drawn, known)
+        return [*said, *made.problems], shared, write_shared(shared, output)
+    shared = share_job(made.traces, drawn, known, as_read)
     files = write_shared(shared, output, made.world_size)
     return [*said, *made.problems], shared, files
 

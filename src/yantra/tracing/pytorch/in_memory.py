@@ -186,7 +186,7 @@ def _check_one(path: str, job: Sequence[object], problems: Sequence[str]) -> Non
 
 
 def converted_job(arguments: Sequence[str], step: int | None = None) -> Converted:
-    """As `converted`, with groups. Profiles of others name theirs in their traces."""
+    """As `converted`, with groups."""
     found: dict[int, Trace] = {}
 
     def take(rank: int, pieces: Iterable[bytes]) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -53,6 +54,12 @@ def are_profiles(arguments: Sequence[str]) -> bool:
         return False
     kinds = [found_in(one.path) for one in given(arguments)]
     return bool(kinds) and all(kind is not None and kind.is_read for kind in kinds)
+
+
+def have_launches(arguments: Sequence[str]) -> bool:
+    """Whether all files are profiles that record who launched what, and on which stream."""
+    kinds = [found_in(one.path) for one in given(arguments)]
+    return bool(kinds) and all(kind is not None and kind.key in _LINKED for kind in kinds)
 
 
 def source_of(path: str) -> str:
@@ -126,7 +133,9 @@ def each(
     report = job.convert(taken)
     files = dict.fromkeys(sorted(found), paths[0])
     problems = [*report.problems, *report.remarks]
-    return kind.name, files, {}, job.groups(), job.world_size, [], problems
+    groups = job.groups()
+    members = {name: tuple(ranks) for name, ranks in json.loads(groups or "{}").items()}
+    return kind.name, files, members, groups, job.world_size, [], problems
 
 
 def launching(
