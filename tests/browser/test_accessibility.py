@@ -1,59 +1,135 @@
-"""axe-core finds nothing on any page that Yantra makes, light and dark."""
+"""Every page that Yantra makes: nothing that axe-core finds, no message, no scrolling sideways, and
+all that a pointer reaches is reached by keys.
+
+By default those that no other test opens, once; `-m slow`: all at every width, light and dark, by
+axe-core.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from itertools import product
 from pathlib import Path
 
 import pytest
 
 from tests.browser.axe import NEEDS, find_axe, violations
-from tests.browser.chromium import Chromium, find_chromium
-from tests.browser.test_study_page import study_html
+from tests.browser.chromium import Chromium, Page, find_chromium
+from tests.browser.pages import ADDRESSES, PAGES, written
 from tests.browser.test_ui_page import TIME, serving
-from tests.reports import packets, shared, step, uneven
-from tests.serving.fleets import served, with_ends
-from tests.serving.test_page import PROMISES
-from tests.unit.test_compare_page import ran
-from yantra.explain import side_by_side
-from yantra.export.report import html
-from yantra.serving.page import write_page
+from yantra.ui.server import Server
 
-pytestmark = [
-    pytest.mark.skipif(find_chromium() is None, reason="no Chromium; apt-get install chromium"),
-    pytest.mark.skipif(find_axe() is None, reason=NEEDS),
-]
-SCHEMES = pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
+pytestmark = pytest.mark.skipif(
+    find_chromium() is None, reason="no Chromium; apt-get install chromium"
+)
+VIEWS = list(product((390, 1366, 1920), (False, True)))
+_ALL = [*PAGES, *(f"ui/{name}" for name in ADDRESSES)]
+_LATER = {"uneven", "step", "shared", "packets", "study", "compared", "served", "modes", "ui/"}
+_ONCE = [(name, *VIEWS[at % 6]) for at, name in enumerate(n for n in _ALL if n not in _LATER)]
+_REST = [(name, *view) for name in _ALL for view in VIEWS if (name, *view) not in _ONCE]
+# What keys reach, one at a time; a group of radio buttons would be one.
+_STOPS = """[...document.querySelectorAll(
+    'a[href], button, input, select, textarea, summary, [tabindex="0"]')].filter((one) =>
+    !one.disabled && one.tabIndex >= 0 && one.checkVisibility({visibilityProperty: true}))"""
+_SEEN = """(() => {
+  const one = document.activeElement;
+  if (one === document.body) return null;
+  globalThis.stops ??= new Map();
+  if (!stops.has(one)) stops.set(one, stops.size);
+  const look = getComputedStyle(one);
+  return [stops.get(one), look.outlineStyle !== 'none' || look.boxShadow !== 'none'];
+})()"""
 
 
 @pytest.fixture(scope="module")
-def pages(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
-    folder = tmp_path_factory.mktemp("pages")
-    made = {one.__name__: html(one()) for one in (uneven, step, shared, packets)}
-    made["study"] = study_html(folder)
-    for name, text in made.items():
-        (folder / f"{name}.html").write_text(text)
-    side_by_side([ran(50.0), ran(100.0), ran(25.0)]).to_report(folder / "compared.html")
-    side_by_side([ran(50.0, record=False), ran(25.0)]).to_report(folder / "lacking.html")
-    write_page(with_ends(served(rate=60.0)), folder / "served.html", PROMISES)
-    (folder / "warned.html").write_text(html(step(), ["a file has changed"]))
-    return sorted(folder.glob("*.html"))
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("pages")
 
 
-@SCHEMES
-@pytest.mark.parametrize("width", [390, 1366])
-def test_a_page_has_no_violation(pages: list[Path], dark: bool, width: int) -> None:
-    with Chromium() as browser:
-        for path in pages:
-            page = browser.open(path, dark=dark, width=width)
-            assert violations(page) == [], path.name
-            page.close()
+@pytest.fixture(scope="module")
+def server() -> Iterator[Server]:
+    with serving() as running:
+        yield running
 
 
-@SCHEMES
-def test_the_page_of_controls_has_no_violation(dark: bool) -> None:
-    with serving() as server, Chromium() as browser:
-        page = browser.open(server.address, dark=dark)
+@pytest.fixture
+def place(name: str, folder: Path, request: pytest.FixtureRequest) -> Path | str:
+    """A page's file, or its address."""
+    if name in PAGES:
+        return written(folder, name)
+    address: str = request.getfixturevalue("server").address
+    return address + name.removeprefix("ui/")
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Chromium]:
+    with Chromium() as running:
+        yield running
+
+
+def opened(browser: Chromium, place: Path | str, width: int, *, dark: bool) -> Page:
+    page = browser.open(place, width=width, dark=dark)
+    if isinstance(place, str):
         page.until(TIME)
-        page.evaluate("document.getElementById('plan').click()")
-        page.until("document.documentElement.dataset.plans")
+        page.until("!document.getElementById('answer').hasAttribute('aria-busy')")
+        if page.evaluate("document.getElementById('plan') !== null"):
+            page.evaluate("document.getElementById('plan').click()")
+            page.until("document.documentElement.dataset.plans")
+        page.evaluate(
+            "Promise.all(document.getAnimations().map((one) => one.finished)).then(() => 0)"
+        )
+    return page
+
+
+def check(browser: Chromium, place: Path | str, width: int, *, dark: bool) -> None:
+    page = opened(browser, place, width, dark=dark)
+    assert page.evaluate("document.documentElement.dataset.ready") == "yes"
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+    if find_axe() is not None:
         assert violations(page) == []
+    assert page.problems() == []
+    page.close()
+
+
+@pytest.mark.parametrize(("name", "width", "dark"), _ONCE)
+def test_a_page_is_whole_once(browser: Chromium, place: Path | str, width: int, dark: bool) -> None:
+    check(browser, place, width, dark=dark)
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(find_axe() is None, reason=NEEDS)
+@pytest.mark.parametrize(("name", "width", "dark"), _REST)
+def test_a_page_is_whole_at_every_width_and_in_every_colour(
+    browser: Chromium, place: Path | str, width: int, dark: bool
+) -> None:
+    check(browser, place, width, dark=dark)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", _ALL)
+def test_keys_reach_all_controls_and_show_where_they_are(
+    browser: Chromium, place: Path | str
+) -> None:
+    page = opened(browser, place, 1366, dark=False)
+    reach_all(page)
+    page.close()
+
+
+def reach_all(page: Page) -> None:
+    page.evaluate("(scrollTo(0, 0), document.activeElement.blur(), 0)")
+    wanted = page.evaluate(f"{_STOPS}.length")
+    seen: set[int] = set()
+    for _ in range(wanted + 2):
+        for kind in ("keyDown", "keyUp"):
+            page.call(
+                "Input.dispatchKeyEvent", type=kind, key="Tab", code="Tab", windowsVirtualKeyCode=9
+            )
+        at = page.evaluate(_SEEN)
+        if at is None:
+            break
+        assert at[1], page.evaluate("document.activeElement.outerHTML")[:200]
+        seen.add(at[0])
+    missed = page.evaluate(
+        f"{_STOPS}.filter((one) => !stops.has(one)).map((one) => one.outerHTML.slice(0, 120))"
+    )
+    assert missed == [] and len(seen) >= wanted

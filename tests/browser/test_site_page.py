@@ -18,6 +18,7 @@ KINDS = (
     "index.html",
     "start/choose-a-cluster.html",
     "tutorial/1-first-run.html",
+    "gallery/index.html",
     "guides/add-a-topology.html",
     "reference/scenario.html",
     "commands/run.html",
@@ -37,8 +38,8 @@ def site(shared_folder: Path) -> Path:
     return found.folder
 
 
-def opened(browser: Chromium, path: Path, scheme: str = "default") -> Page:
-    page = browser.open(path, ready="document.readyState === 'complete'")
+def opened(browser: Chromium, path: Path, scheme: str = "default", width: int = 1280) -> Page:
+    page = browser.open(path, ready="document.readyState === 'complete'", width=width)
     page.evaluate(f"document.body.setAttribute('data-md-color-scheme', '{scheme}')")
     page.evaluate(f"new Promise(done => setTimeout(done, {_FADED_MS}))")
     return page
@@ -76,4 +77,18 @@ def test_a_page_of_each_kind_has_no_violation(site: Path, scheme: str) -> None:
         for name in KINDS:
             page = opened(browser, site / name, scheme)
             assert violations(page) == [], name
+            page.close()
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(find_axe() is None, reason=NEEDS)
+@pytest.mark.parametrize("scheme", ["default", "slate"])
+@pytest.mark.parametrize("width", [390, 1366, 1920])
+def test_a_page_of_each_kind_is_whole_at_every_width(site: Path, scheme: str, width: int) -> None:
+    with Chromium() as browser:
+        for name in KINDS:
+            page = opened(browser, site / name, scheme, width)
+            assert violations(page) == [], name
+            assert page.evaluate("document.documentElement.scrollWidth") <= width, name
+            assert page.problems() == [], name
             page.close()

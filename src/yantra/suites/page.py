@@ -5,7 +5,6 @@ from __future__ import annotations
 from yantra.base.output import Path, write_text
 from yantra.base.text import count
 from yantra.base.units import format_time
-from yantra.export.report.columns import Columns
 from yantra.export.report.markup import Cell, Head, Html, element, facts, table
 from yantra.export.report.shell import Page, Section, render
 from yantra.suites.choose import Suite
@@ -46,7 +45,7 @@ def page(suite: Suite, ranking: Ranking) -> str:
         body = table("left out", [Head("trace", False), Head("why", False)], rows)
         sections.append(Section("refused", "Left out", "", body))
     title = f"{count(len(ranking.clusters), 'cluster')} by {count(len(suite.chosen), 'trace')}"
-    return render(Page(title, head, sections, ("ready.js",), ("report.css",), {}, Columns()))
+    return render(Page(title, head, sections, ("plain.js",), ("report.css",)))
 
 
 def sure_text(one: Ranked) -> str:

@@ -41,14 +41,15 @@ def text(judged: Judged) -> str:
 
 def page(judged: Judged) -> str:
     """As one file of HTML."""
-    said = element("section", *[element("p", line) for line in _said(judged)], id="top")
+    lines = [element("p", line) for line in _said(judged)]
+    said = element("section", *lines, id="top", aria_label="The judgement")
     sections = []
     for number, (title, heads, rows) in enumerate(_tables(judged)):
         columns = [Head(head, at > 0) for at, head in enumerate(heads)]
         body = html_table(title, columns, rows, shown=40)
         sections.append(Section(f"part{number}", title.partition(":")[0], "", body))
     title = f"{count(judged.drawn, 'drawn job')} beside {count(judged.real, 'real job')}"
-    return render(Page(title, said, sections, (), ("report.css",)))
+    return render(Page(title, said, sections, ("plain.js",), ("report.css",)))
 
 
 def _tables(judged: Judged) -> Iterator[tuple[str, tuple[str, ...], list[tuple[str, ...]]]]:

@@ -124,7 +124,7 @@ async function pictured(chart, about) {
   return picture(width, height, colour("paper"));
 }
 
-export function legendOf(series) {
+function legendOf(series) {
   const keys = series.map((one) =>
     el("li", { class: "key" }, el("span", { class: `swatch ${one.series}` }), one.name),
   );
