@@ -201,6 +201,7 @@ void register_counts(nb::module_& module) {
         .field("nacks", &packet::Totals::nacks)
         .field("marked_acks", &packet::Totals::marked_acks)
         .field("drops", &packet::Totals::drops)
+        .field("trims", &packet::Totals::trims)
         .field("timeouts", &packet::Totals::timeouts)
         .field("timeouts_without_loss", &packet::Totals::timeouts_without_loss)
         .field("skipped", &packet::Totals::skipped);

@@ -115,8 +115,12 @@ def test_every_byte_arrives_under_every_preset(
     assert np.isfinite(np.asarray(made.completed_ns)).all()
     assert made.totals.drops == 0
     data = sum(-(-size // 1000) for *_, size in flows)
-    assert (made.totals.data_packets, made.totals.acks) == (2 * data, data)
-    assert made.totals.packets >= 4 * data
+    assert made.totals.data_packets == 2 * data
+    if preset == "uec":  # an ACK for several
+        assert len(flows) <= made.totals.acks <= data
+    else:
+        assert made.totals.acks == data
+        assert made.totals.packets >= 4 * data
 
 
 def test_a_circle_of_full_buffers_is_named() -> None:

@@ -175,6 +175,7 @@ PacketId Hosts::next_packet(SenderId number) {
     packet.order = sender.order;
     packet.priority = sender.priority & (most_priorities - 1);
     packet.hops = 0;
+    packet.is_trimmed = false;
     packet.is_steered = sender.is_steered;
     if (sender.is_steered) [[unlikely]] {
         packet.route = sender.first_way;
@@ -190,10 +191,12 @@ PacketId Hosts::next_packet(SenderId number) {
     if (sender.any_order && sender.resends != 0) [[unlikely]] {
         packet.sequence = recovery_.next_lost(sender);
         packet.payload = static_cast<u32>(std::min<u64>(all_.settings.payload_bytes, sender.size - packet.sequence));
+        packet.asks = true;
     } else {
         packet.sequence = sender.next;
         packet.payload = static_cast<u32>(std::min<u64>(all_.settings.payload_bytes, sender.left()));
         sender.next += packet.payload;
+        packet.asks = !sender.can_send();
     }
     packet.bytes = packet.payload + all_.packets.data_header();
     sender.last_bytes = packet.bytes;
@@ -203,16 +206,18 @@ PacketId Hosts::next_packet(SenderId number) {
     return made;
 }
 
-// One whose last ACK reported a mark is passed over once.
+// Each call takes a turn off the first that is to be skipped (network/packet/recovery.cpp).
 u32 Hosts::next_way(Sender& sender) {
     Scoreboard& board = all_.senders.board(sender);
-    board.was_marked.resize(sender.ways);
+    board.to_skip.resize(sender.ways);
     for (u32 tried = 0; tried < sender.ways; ++tried) {
         const u32 way = board.turn++ % sender.ways;
-        if (board.was_marked[way] == 0) {
+        if (board.to_skip[way] == 0) {
             return way;
         }
-        board.was_marked[way] = 0;
+        if (tried == 0) {
+            --board.to_skip[way];
+        }
     }
     return board.turn++ % sender.ways;
 }
@@ -239,7 +244,7 @@ void Hosts::answer(Sender& to, PacketId packet, PacketKind kind, u32 beyond) {
     of.route = to.ack_route + first_read;
     of.ahead = to.ack_ahead;
     of.is_all_ahead = to.ack_is_all_ahead;
-    of.is_steered = false;
+    of.is_steered = of.is_trimmed = false;
     all_.totals.acks += kind == PacketKind::ack ? 1 : 0;
     all_.totals.nacks += kind == PacketKind::nack ? 1 : 0;
     all_.totals.marked_acks += of.is_marked ? 1 : 0;
@@ -265,6 +270,7 @@ void Hosts::receive_ack(PacketId packet) {
         return;
     }
     Feedback feedback;
+    const bool was_trimmed = sender.any_order && of.kind == PacketKind::nack;
     feedback.acknowledged = of.sequence;
     feedback.stamp = of.stamp;
     feedback.is_marked = of.is_marked;
@@ -274,7 +280,7 @@ void Hosts::receive_ack(PacketId packet) {
     const u64 before = sender.acknowledged;
     feedback.is_duplicate = of.sequence == before && sender.next > before;
     if (sender.any_order) [[unlikely]] {
-        feedback.newly = recovery_.note_answer(sender, of);
+        feedback.newly = recovery_.note_answer(of.sender, of);
     } else if (of.sequence > before) {
         feedback.newly = of.sequence - before;
     }
@@ -294,7 +300,8 @@ void Hosts::receive_ack(PacketId packet) {
     if (sender.acknowledged >= sender.size) {
         complete(of.sender);
     } else if (sender.any_order) [[unlikely]] {
-        feedback.is_nack = recovery_.find_lost(of.sender);
+        feedback.is_nack = recovery_.find_lost(of.sender) || was_trimmed;
+        sender.heard_at = was_trimmed ? all_.now() : sender.heard_at;
     }
     if (feedback.is_nack && !sender.any_order) {
         recovery_.go_back(sender);

@@ -74,6 +74,14 @@ const std::vector<Setter>& setters() {
          }},
         {{"queue", "", 0.0, 0.0, "Which packet leaves a port of a switch next.", names_of_disciplines()},
          [](Settings& to, double value) { to.queue = disciplines()[static_cast<std::size_t>(value)].name; }},
+        {{"trims", "", 0.0, 0.0, "1: what finds no room at a switch loses its payload, and its header goes first."},
+         [](Settings& to, double value) { to.trims = value != 0.0; }},
+        {{"port_buffer", "B", 0.0, 0.0, "Of data that waits at a port of a switch; 0: as the shared buffer allows."},
+         [](Settings& to, double value) { to.port_buffer_bytes = static_cast<u64>(value); }},
+        {{"ack_every", "B", 0.0, 0.0,
+          "With selective repeat: bytes that a receiver answers with one ACK; marked, first, last and asking packets "
+          "have theirs."},
+         [](Settings& to, double value) { to.ack_every_bytes = static_cast<u64>(value); }},
         {{"short_message", "B", 0.0, 0.0, "Messages of up to that size are of the class that goes first."},
          [](Settings& to, double value) { to.short_message = static_cast<u64>(value); }},
         {{"entropies", "", 16.0, 1.0, "Ways over which packets of a message are sprayed, by a routing that does so."},
@@ -220,6 +228,14 @@ void check_scheme(const Settings& settings) {
     }
     if (scheme.recovery ? settings.recovery != *scheme.recovery : settings.recovery == RecoveryKind::duplicate_acks) {
         throw std::invalid_argument(scheme.name + " finds losses in its own way; leave recovery to it");
+    }
+    if ((settings.trims || settings.ack_every_bytes != 0) && settings.recovery != RecoveryKind::selective_repeat) {
+        throw std::invalid_argument("trims and ack_every are for receivers of any order; take recovery selective_repeat, "
+                                    "or 0 for both");
+    }
+    if (settings.ack_every_bytes != 0 && settings.reordering != 0) {
+        throw std::invalid_argument("with ack_every losses are found by trims or silence, not by order; take reordering 0, "
+                                    "or ack_every 0");
     }
     if (settings.quirks != 0 && settings.recovery != RecoveryKind::go_back_n) {
         throw std::invalid_argument("the ns-3 fork knows go_back_n alone; take recovery go_back_n, or the semantics yantra");

@@ -28,11 +28,14 @@ struct alignas(64) Packet {
     u32 bytes = 0;        // with headers
     SenderId sender;
     u32 serial = 0;       // of the sender, as senders' places are reused
-    u32 payload = 0;      // of an ACK: how far the answered packet begins beyond `sequence`; none: before it
+    u32 payload = 0;      // of an ACK: how far the answered packet begins beyond `sequence`, none: before it; with
+                          // `ack_every`, bytes received beyond it
     PacketKind kind = PacketKind::data;
     bool is_marked : 1 = false;   // of an ACK: that its data was
     u8 priority : 3 = 0;      // class of its message; 0 goes first if a queue discipline uses it
     bool is_all_ahead : 1 = false;   // its route ends with `ahead`
+    bool is_trimmed : 1 = false;     // its payload was cut
+    bool asks : 1 = false;           // for an ACK at once
     bool is_steered : 1 = false;     // it chooses at each device (network/packet/steering.hpp)
     u16 hops = 0;         // with telemetry
     u64 sequence = 0;     // of its first byte; of an ACK, the next byte expected

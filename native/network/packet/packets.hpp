@@ -14,6 +14,7 @@ namespace yantra::packet {
 
 inline constexpr u32 plain_header = 36;   // of data, without what a congestion control adds
 inline constexpr u32 pause_bytes = 31;
+inline constexpr u32 trimmed_bytes = 64;
 
 class Packets {
 public:

@@ -131,14 +131,18 @@ std::vector<Preset> other_presets() {
              use_timely(to, gbps);
              without_window(to);
          }},
-        {"uec", "as Ultra Ethernet: NSCC, selective repeat, no pauses; meant for the routing spray",
+        {"uec", "as Ultra Ethernet: NSCC, trimming, coalesced ACKs, no pauses; meant for the routing spray",
          [](Settings& to, double gbps) {
              to.congestion_control = "nscc";
              to.has_window = false;
              to.acks_first = true;
              to.pauses = false;
-             to.reordering = 128;
-             mark_between(to, gbps, 0.4 * gbps, 1.2 * gbps, 1.0);
+             to.reordering = 0;
+             to.trims = true;
+             to.port_buffer_bytes = static_cast<u64>(1500.0 * gbps);   // of 12 us
+             to.ack_every_bytes = 16384;
+             to.retransmission_ns = 1e5;
+             mark_between(to, gbps, 0.3 * gbps, 1.2 * gbps, 1.0);
          }},
         {"timely_vwin", "TIMELY with a window in proportion to the rate",
          [](Settings& to, double gbps) {

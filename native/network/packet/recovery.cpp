@@ -41,8 +41,15 @@ void Recovery::receive_in_order(PacketId packet) {
 void Recovery::receive_in_any_order(PacketId packet) {
     const Packet& of = all_.packets[packet];
     Sender& to = all_.senders.received_from(of.sender);
-    Stretches& received = all_.senders.board(to).received;
+    Scoreboard& board = all_.senders.board(to);
+    Stretches& received = board.received;
     const u64 sequence = of.sequence;
+    const bool is_new = sequence + of.payload > to.expected && !received.has(sequence);
+    if (of.is_trimmed) {
+        const u32 beyond = is_new ? static_cast<u32>(sequence - to.expected) : none;
+        hosts_.answer(to, packet, is_new ? PacketKind::nack : PacketKind::ack, beyond);
+        return;
+    }
     const bool was_all = to.expected >= to.whole;
     if (sequence == to.expected && received.empty()) {
         to.expected += of.payload;
@@ -54,23 +61,60 @@ void Recovery::receive_in_any_order(PacketId packet) {
         }
     }
     const bool is_all = !was_all && to.expected >= to.whole;
-    const u32 beyond = sequence < to.expected ? none : static_cast<u32>(sequence - to.expected);
-    hosts_.answer(to, packet, PacketKind::ack, beyond);
+    if (all_.settings.ack_every_bytes == 0) {
+        const u32 beyond = sequence < to.expected ? none : static_cast<u32>(sequence - to.expected);
+        hosts_.answer(to, packet, PacketKind::ack, beyond);
+    } else if (!is_new || is_all || is_due(board, of)) {
+        board.unanswered = 0;
+        board.has_answered = true;
+        hosts_.answer(to, packet, PacketKind::ack, static_cast<u32>(received.bytes()));
+    } else {
+        all_.packets.give_back(packet);
+    }
     if (is_all) {
         hosts_.has_all(to);
     }
 }
 
-u64 Recovery::note_answer(Sender& sender, const Packet& answer) {
+// Of a packet that is new.
+bool Recovery::is_due(Scoreboard& board, const Packet& of) const {
+    board.unanswered += of.payload;
+    board.was_asked = board.was_asked || of.asks;
+    const bool is_whole = board.was_asked && board.received.empty();
+    board.was_asked = board.was_asked && !is_whole;
+    return of.is_marked || of.asks || is_whole || !board.has_answered ||
+           board.unanswered >= all_.settings.ack_every_bytes;
+}
+
+// Turns that a way misses for a mark, and for a packet trimmed on it.
+u64 Recovery::note_answer(SenderId number, const Packet& answer) {
+    constexpr u32 for_mark = 1;
+    constexpr u32 for_trim = 4;
+    constexpr u32 most_turns = 15;
+    Sender& sender = all_.senders[number];
     Scoreboard& board = all_.senders.board(sender);
+    const bool was_trimmed = answer.kind == PacketKind::nack;
     if (sender.is_sprayed) {
-        board.was_marked.resize(sender.ways);
+        board.to_skip.resize(sender.ways);
         if (answer.hops < sender.ways) {   // else its way is no longer used
-            board.was_marked[answer.hops] = answer.is_marked;
+            const u32 more = was_trimmed ? for_trim : answer.is_marked ? for_mark : 0;
+            board.to_skip[answer.hops] = static_cast<u8>(std::min(board.to_skip[answer.hops] + more, most_turns));
+        }
+    }
+    if (was_trimmed) {
+        const u64 from = answer.sequence + answer.payload;
+        if (from >= sender.acknowledged && from < sender.next) {
+            all_.senders.resend(number, from);
         }
     }
     u64 newly = 0;
-    if (answer.payload != none && all_.settings.recovery == RecoveryKind::selective_repeat) {
+    if (all_.settings.ack_every_bytes != 0) {
+        const u64 told = was_trimmed ? answer.sequence : answer.sequence + (answer.payload == none ? 0 : answer.payload);
+        newly = told - std::min(told, board.told_bytes);
+        board.told_bytes += newly;
+        return newly;
+    }
+    if (!was_trimmed && answer.payload != none && all_.settings.recovery == RecoveryKind::selective_repeat) {
         const u64 from = answer.sequence + answer.payload;
         if (from >= sender.acknowledged && from < sender.size) {
             newly += board.told.add(from, from + std::min<u64>(all_.settings.payload_bytes, sender.size - from));
@@ -102,18 +146,28 @@ bool Recovery::find_lost(SenderId number) {
         board.looked_to = at;
     }
     sender.resends = static_cast<u32>(board.lost.size());
-    const u64 lost = std::min(u64{sender.resends} * all_.settings.payload_bytes, sender.next - sender.acknowledged -
-                                                                                 board.told.bytes());
-    sender.elsewhere = all_.settings.recovery == RecoveryKind::selective_repeat ? board.told.bytes() + lost : 0;
+    const u64 sent = sender.next - sender.acknowledged;
+    const u64 beyond = board.told_bytes - std::min(board.told_bytes, sender.acknowledged);
+    const u64 told = all_.settings.ack_every_bytes == 0 ? board.told.bytes() : std::min(beyond, sent);
+    const u64 lost = std::min(u64{sender.resends} * all_.settings.payload_bytes, sent - told);
+    sender.elsewhere = all_.settings.recovery == RecoveryKind::selective_repeat ? told + lost : 0;
     return found;
 }
 
 void Recovery::lose_all(SenderId number) {
     Sender& sender = all_.senders[number];
     Scoreboard& board = all_.senders.board(sender);
+    const bool counts = all_.settings.ack_every_bytes != 0;
+    const Stretches& told = counts ? board.received : board.told;
     for (u64 at = sender.acknowledged; at < sender.next; at += all_.settings.payload_bytes) {
-        if (!board.told.has(at)) {
+        if (!told.has(at) && (!counts || at >= sender.expected)) {
             all_.senders.resend(number, at);
+        }
+    }
+    if (counts) {   // it asks, by a packet if need be: the receiver holds back an ACK, or the last one was lost
+        board.told_bytes = sender.expected + board.received.bytes();
+        if (board.lost.empty()) {
+            all_.senders.resend(number, sender.acknowledged);
         }
     }
     board.looked_to = sender.next;

@@ -15,7 +15,7 @@ public:
     void receive_in_any_order(PacketId packet);
 
     // Returns the bytes newly known to have arrived.
-    u64 note_answer(Sender& sender, const Packet& answer);
+    u64 note_answer(SenderId sender, const Packet& answer);
     // Returns whether there are any.
     bool find_lost(SenderId sender);
     void go_back(Sender& sender) {
@@ -31,6 +31,7 @@ public:
     void begins_to_lose();
 
 private:
+    bool is_due(Scoreboard& board, const Packet& of) const;
     void lose_all(SenderId sender);
 
     Common& all_;

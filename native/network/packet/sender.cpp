@@ -13,6 +13,7 @@ SenderId Senders::add(u32 serial) {
     sender = Sender{};
     if (settings.recovery != RecoveryKind::go_back_n) {
         sender.any_order = true;
+        sender.resends_wait = settings.trims;
         sender.board = boards_.take_as_left();
         boards_[sender.board].clear();
     }

@@ -67,6 +67,7 @@ struct alignas(64) Sender {
     bool is_steered : 1 = false;  // its packets choose at each device
     bool is_cut : 1 = false;      // all its ways are down: it waits, in no list
     bool data_is_all_ahead : 1 = false;
+    bool resends_wait : 1 = false;   // for the window, as other packets do
 
     u64 heard_at = 0;          // tick of its last progress, from which silence is counted
     u64 next_look = ~u64{0};   // tick from which a change of its rate is noted
@@ -106,7 +107,9 @@ struct alignas(64) Sender {
     u64 left() const { return next < size ? size - next : 0; }
     u64 under_way() const { return next - acknowledged - (any_order ? elsewhere : 0); }
     bool is_blocked() const { return window_now != 0 && under_way() >= window_now; }
-    bool can_send() const { return (next < size && !is_blocked()) || (any_order && resends != 0); }
+    bool can_send() const {
+        return (next < size && !is_blocked()) || (any_order && resends != 0 && !(resends_wait && is_blocked()));
+    }
 };
 static_assert(sizeof(Sender) == 4 * 64, "a sender is four lines of the cache");
 

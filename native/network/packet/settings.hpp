@@ -44,6 +44,9 @@ struct Settings {
     u32 reordering = 1;              // with selective repeat: packets beyond a gap that prove a loss; 0: none do
     u32 entropies = 16;              // ways over which a message's packets are sprayed, if the routing does so
     std::string queue = "fifo";      // discipline of switches
+    bool trims = false;              // what finds no room loses its payload, and its header goes first
+    u64 port_buffer_bytes = 0;       // of data that a switch's port holds; 0: as the shared buffer allows
+    u64 ack_every_bytes = 0;         // with selective repeat: received bytes that an ACK waits for; 0: each has one
     u64 short_message = 0;           // messages of up to so many bytes are of class 0, others of class 1
     u64 buffer_bytes = u64{32} << 20;   // of a switch, if its links do not say
     bool pauses = true;              // PFC

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <stdexcept>
+#include <utility>
 
 #include "base/hash.hpp"
 #include "network/packet/faults.hpp"
@@ -100,8 +101,13 @@ void Switches::forward(PacketId packet) {
     }
     Port& in = all_.ports[in_link];
     SharedBuffer& buffer = buffers_[in.to];
-    if (!buffer.admit(in, of.bytes)) {
-        drop(packet);
+    const u64 most = all_.settings.port_buffer_bytes;
+    if ((most != 0 && out.data_bytes + of.bytes > most) || !buffer.admit(in, of.bytes)) {
+        if (all_.settings.trims && of.kind == PacketKind::data) {
+            trim(out_link, packet);
+        } else {
+            drop(packet);
+        }
         return;
     }
     out.data_bytes += of.bytes;
@@ -122,6 +128,39 @@ void Switches::drop(PacketId packet) {
         all_.border.refuse("a packet was dropped, and then all senders watch for silence at once");
         recovery_.begins_to_lose();
     }
+}
+
+// Half of those that find no room take the place of the last in the queue, which is trimmed in their
+// stead, so that flows in step do not lose all (Handley et al., SIGCOMM 2017). Headers may wait for
+// twice as many bytes as data, or drop, too.
+void Switches::trim(LinkId to, PacketId packet) {
+    Port& port = all_.ports[to];
+    const PacketQueue& queue = port.is_host ? port.relayed : port.waits;
+    Packet& of = all_.packets[packet];
+    const bool may_swap = !queue.empty() && all_.packets[queue.last].kind == PacketKind::data &&
+                          all_.settings.queue == "fifo" && all_.scheme.telemetry < TelemetryKind::hops;
+    if (may_swap && draw(to, of, port.data_bytes) < 0.5) {
+        Packet& last = all_.packets[queue.last];
+        SharedBuffer& buffer = buffers_[port.from];
+        buffer.leave(all_.ports[last.link], last.bytes);
+        if (buffer.admit(all_.ports[of.link], of.bytes)) {
+            port.data_bytes += u64{of.bytes} - last.bytes;
+            port.queue_bytes += u64{of.bytes} - last.bytes;
+            std::swap(last, of);
+            std::swap(last.next, of.next);
+        } else {
+            buffer.admit(all_.ports[last.link], last.bytes);
+        }
+    }
+    const u64 most = all_.settings.port_buffer_bytes;
+    if (most != 0 && port.queue_bytes - port.data_bytes + trimmed_bytes > 2 * most) {
+        drop(packet);
+        return;
+    }
+    ++all_.totals.trims;
+    of.is_trimmed = true;
+    of.bytes = trimmed_bytes;
+    transmitter_.enqueue(to, packet, port.control);
 }
 
 void Switches::depart(PortId number, PacketId packet) {

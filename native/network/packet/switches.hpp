@@ -31,6 +31,7 @@ private:
     void add_buffer(const FabricSpec& fabric, u32 device, const std::vector<LinkId>& incoming);
     void check_buffer(const std::string& name, u32 ports, u64 buffer, u64 needed) const;
     void drop(PacketId packet);
+    void trim(LinkId to, PacketId packet);
     void send_pause(PortId port, PacketKind kind);
     void start_pause(PortId port);
     bool draws_mark(const Port& port, PortId number, const Packet& packet);

@@ -67,7 +67,7 @@ void Transmitter::begin(PortId number, PacketId packet) {
     port.sent_bytes += of.bytes;
     port.last_bytes = of.bytes;
     port.last_tick = now;
-    if (of.kind == PacketKind::data) {
+    if (of.kind == PacketKind::data && !of.is_trimmed) {
         ++all_.totals.data_packets;
         port.payload_bytes += of.payload;
         if (all_.settings.tells_crossings) {

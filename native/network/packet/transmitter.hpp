@@ -17,7 +17,7 @@ public:
         : all_(all), queues_(queues), watch_(watch), switches_(switches), hosts_(hosts), faults_(faults) {}
 
     bool is_control(const Packet& packet, bool at_host) const {
-        if (packet.kind == PacketKind::pause || packet.kind == PacketKind::resume) {
+        if (packet.kind >= PacketKind::pause || packet.is_trimmed) {
             return true;
         }
         return packet.kind != PacketKind::data && all_.settings.acks_first &&

@@ -190,9 +190,10 @@ def _check_front_end(values: dict[str, Any], backend: NetworkBackend) -> None:
 
 _OF_HTSIM = ("--htsim-proto", "--htsim_opts")
 _NO_HTSIM = (
-    "packets of htsim (tcp, uet) are not modelled; leave out --htsim-proto, --htsim_opts and what "
-    "follows it, and take --network-backend=congestion-aware, or for packets the files and "
-    "--logical-topology-configuration of the ns-3 front end"
+    "packets of htsim (tcp, uet) over its own files of topologies are not read; leave out "
+    "--htsim-proto, --htsim_opts and what follows it, and take --network-backend=congestion-aware, "
+    "for packets the files and --logical-topology-configuration of the ns-3 front end, and for uet "
+    "yantra run with network packet, preset uec"
 )
 
 # As in yantra.export.json, which this must not import.

@@ -160,6 +160,8 @@ class Packets:
         found["queue_max_bytes"] = int(most.max(initial=0))
         if totals.skipped:
             found["skipped"] = totals.skipped
+        if totals.trims:
+            found["trims"] = totals.trims
         if totals.timeouts_without_loss:
             found["timeouts_without_loss"] = totals.timeouts_without_loss
         if len(most) and most.max():
@@ -227,6 +229,7 @@ def lines(summary: dict[str, Any]) -> list[str]:
         f"{packets} crossed a link; {summary['marked_acks']:,} of {acks} carried a mark, "
         f"{dropped} {was} dropped"
     ]
+    found += trimmed(summary)
     if "skipped" in summary:
         share = _share(summary["skipped"], summary["packets"])
         found.append(f"skipped {share} of these crossings (repeated steps); exact")
@@ -243,6 +246,13 @@ def lines(summary: dict[str, Any]) -> list[str]:
 def _share(part: int, whole: int) -> str:
     # rounded down, as not all are skipped
     return f"{part * 1000 // whole / 10:.1f} %"
+
+
+def trimmed(summary: dict[str, Any]) -> list[str]:
+    from yantra.base.text import count
+
+    trims = summary.get("trims", 0)
+    return [f"switches trimmed {count(trims, 'packet', commas=True)}"] if trims else []
 
 
 def needless(summary: dict[str, Any]) -> list[str]:

@@ -12,7 +12,7 @@ from yantra.base.cores import cores
 from yantra.base.errors import ConfigError, DeadlockError, did_you_mean, expected_got
 from yantra.base.units import format_size, format_time
 from yantra.result.link_load import link_name
-from yantra.result.packets import Packets, needless
+from yantra.result.packets import Packets, needless, trimmed
 from yantra.result.table import Table
 
 if TYPE_CHECKING:
@@ -216,6 +216,8 @@ def summary(run: _core.PacketRun) -> dict[str, Any]:
     found["pauses"] = sum(counts.pauses)
     found["paused_ns"] = float(np.sum(counts.paused_ns))
     found["queue_max_bytes"] = max(counts.queue_max_bytes, default=0)
+    if totals.trims:
+        found["trims"] = totals.trims
     if totals.timeouts_without_loss:
         found["timeouts_without_loss"] = totals.timeouts_without_loss
     return found
@@ -228,7 +230,7 @@ def lines(run: _core.PacketRun, graph: Graph, threads: int | None = None) -> lis
         f"{of['packets']:,} packets crossed a link, {of['marked_acks']:,} ACKs carried a mark, "
         f"{of['drops']:,} were dropped, {of['nacks']:,} NACKs, {of['timeouts']:,} timeouts"
     ]
-    found += needless(of)
+    found += trimmed(of) + needless(of)
     if of["pauses"]:
         found.append(f"{of['pauses']:,} pauses, {format_time(of['paused_ns'])} over all ports")
     most = np.asarray(run.ports().queue_max_bytes)

@@ -16,7 +16,7 @@ def seeds() -> list[bytes]:
     texts = (
         "hpcc95\ntarget_utilisation=0.95\nbuffer=2MiB\nadditive_increase=40Mb/s\n",
         "dcqcn\nkmin=40kB\nkmax=160kB\npmax=0.5\nincrease_interval=300us\ncnp_delay=1us\n",
-        "uec\nreordering=4\nentropies=8\nwindow_bytes=20kB\npayload=4096\n",
+        "uec\nreordering=4\nack_every=0\nentropies=8\nwindow_bytes=20kB\npayload=4096\n",
         "swift\nqueue=drr\nquantum=1500\nshort_weight=2\nretransmission=1ms\n",
         "cubic\nfirst_silence=5ms\npauses=0\nbuffer=64KiB\n",
         "timely\npause=1us\nmarks=0\nacks_first=1\nbase_rtt=4us\n",

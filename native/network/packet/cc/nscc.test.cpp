@@ -1,7 +1,7 @@
-// NSCC's window on five traces of ACKs, each worked by hand from the equations of its file.
+// NSCC's window on six traces of ACKs, each worked by hand from the equations of its file.
 //
-// Packets of 1,000 bytes, base round trip 8,000 ns at 100 Gb/s: a bandwidth-delay product of 100,000 bytes, so the window
-// begins with 150,000. The target is 6,000 ns; the mean is the last delay (delay_gain 1).
+// Packets of 1,000 bytes, base round trip 8,000 ns at 100 Gb/s: a bandwidth-delay product of 100,000 bytes, so a is 2/3 and
+// the window begins with 150,000. The target is 6,000 ns; the mean is the last delay (delay_gain 1).
 // needs: network/packet/sender.cpp, network/packet/congestion_control.cpp
 #include <memory>
 
@@ -52,48 +52,55 @@ private:
     std::unique_ptr<packet::CongestionControl> control_;
 };
 
+// A packet leaves only if there is room for the whole of it.
+u64 window_of(double cwnd) { return static_cast<u64>(cwnd - 1000.0) + 1; }
+
 }  // namespace
 
 int main() {
-    // 1. Mark and 12,000 ns of delay: 1 - 0.8 (12,000 - 6,000) / 12,000 = 0.6 is kept, 90,000; not again within 8,000 ns;
-    //    then 54,000.
+    // 1. Mark and 12,000 ns of delay: 1 - 0.8 (12,000 - 6,000) / 12,000 = 0.6 is kept, 90,000, and 0.15 packets times a
+    //    are added, as in each round trip; not again within 8,000 ns.
     Flow marked;
-    check(marked.window() == 150000, "one and a half bandwidth-delay products", 0);
+    check(marked.window() == window_of(150000), "one and a half bandwidth-delay products", 0);
     marked.at(30000);
     marked.ack(20000, 1000, true);
-    check(marked.window() == 90000, "a cut", 1);
-    marked.at(37000);
-    marked.ack(20000, 1000, true);
-    check(marked.window() == 90000, "one in a round trip", 2);
+    check(marked.window() == window_of(90100), "a cut", 1);
     marked.at(38000);
     marked.ack(20000, 1000, true);
-    check(marked.window() == 54000, "a cut", 3);
-    // 2. No mark and no delay, a tenth of the window: 4 x 1,000 x 0.1 = 400. At half of the target: 2 x 1,000 x
-    //    5,440 / 54,400 = 200. At most 150,000.
-    marked.ack(8000, 5400, false);
-    check(marked.window() == 54400, "no delay", 1);
-    marked.ack(11000, 5440, false);
-    check(marked.window() == 54600, "half of the target", 2);
+    check(marked.window() == window_of(90100), "one in a round trip", 2);
+    marked.at(38001);
+    marked.ack(20000, 1000, true);
+    check(marked.window() == window_of(54160), "a cut", 3);
+    // 2. No mark: 4 a 1,000 x 5,416 x (6,000 + 3,000) / 12,000 / 54,160 = 200, once 8 packets came.
+    marked.ack(8000, 5416, false);
+    check(marked.window() == window_of(54160), "few packets", 1);
+    marked.ack(11000, 5416, false);
+    check(marked.window() == window_of(54360), "no delay, and half of the target", 2);
     Flow full;
     full.ack(8000, 100000, false);
-    check(full.window() == 150000, "the largest window", 3);
-    // 3. No mark, 7,000 ns of delay: 1,000 x 5,460 / 54,600 = 100.
-    marked.ack(15000, 5460, false);
-    check(marked.window() == 54700, "above the target", 0);
+    check(full.window() == window_of(150000), "the largest window", 3);
+    // 3. No mark, 7,000 ns of delay: 5 a 1,000 x 9,000 / 54,360 = 551.9.
+    marked.ack(15000, 9000, false);
+    check(marked.window() == window_of(54911.9), "above the target", 0);
     // 4. Mark and 3,000 ns of delay: another way is full, nothing changes.
-    marked.ack(11000, 5470, true);
-    check(marked.window() == 54700, "a mark below the target", 0);
-    // 5. A loss halves, once in a round trip; so does the longest delay: 1 - 0.8 x 986,000 / 992,000 = 0.2048 is 0.5.
-    //    Silence leaves a packet.
-    Flow lossy;
-    lossy.at(20000);
-    lossy.ack(9000, 0, false, true);
-    check(lossy.window() == 75000, "a loss", 1);
-    lossy.ack(9000, 0, false, true);
-    check(lossy.window() == 75000, "two losses in a round trip", 2);
-    lossy.at(1100000);
-    lossy.ack(1000000, 0, true);
-    check(lossy.window() == 37500, "the most that is cut", 3);
-    lossy.silence();
-    check(lossy.window() == 1000, "silence", 4);
+    marked.ack(11000, 1000, true);
+    check(marked.window() == window_of(54911.9), "a mark below the target", 0);
+    // 5. Silence leaves a packet. Without delay for more than a window, 1,000 a / 4 = 166.7.
+    Flow quiet;
+    quiet.silence();
+    check(quiet.window() == window_of(1000), "silence", 0);
+    quiet.ack(8000, 1000, false);
+    check(quiet.window() == window_of(1000), "a window without delay", 1);
+    quiet.ack(8000, 1000, false);
+    check(quiet.window() == window_of(1166.7), "more than a window without delay", 2);
+    // 6. A trimmed packet costs its bytes; after a round trip and a target in which 3,000 bytes came, 3,000 are left.
+    Flow trimmed;
+    trimmed.at(20000);
+    trimmed.ack(9000, 0, false, true);
+    check(trimmed.window() == window_of(149000), "a trimmed packet", 1);
+    trimmed.ack(11000, 3000, true);
+    check(trimmed.window() == window_of(149100), "what came", 2);
+    trimmed.at(25000);
+    trimmed.ack(9000, 0, false, true);
+    check(trimmed.window() == window_of(3000), "what came in that time", 3);
 }
