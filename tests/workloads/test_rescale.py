@@ -26,7 +26,7 @@ def step(
     if isinstance(model, Transformer):
         sizes = ("hidden_size", "ffn_hidden_size", "num_attention_heads", "num_query_groups")
         wide = {size: int(getattr(model, size) * width) for size in sizes}
-        model = model.replace(num_layers=layers, **wide)
+        model = model.replace(num_layers=layers, **model.patterns(layers), **wide)
     else:
         model = model.replace(layers=model.layers[:layers])
     batch = {"global_batch": plan.pop("micro_batches", 2) * plan.get("dp", 1)}
@@ -57,6 +57,8 @@ def with_times(workload: Workload, per_operation: float) -> Workload:
          {"tp": 2, "micro_batches": 4, "sequence": 512}),
         ("llama2-7b", {"dp": 2, "zero": 3}, ["width=x0.5"], {"dp": 2, "zero": 3, "width": 0.5}),
         ("mixtral-8x7b", {"dp": 4, "ep": 2}, ["ep=4"], {"dp": 4, "ep": 4}),
+        ("deepseek-v2-lite", {"dp": 4, "ep": 2}, ["ep=4", "layers=x2"],
+         {"dp": 4, "ep": 4, "layers": 8}),
         ("mamba2-2.7b", {"dp": 2}, ["layers=6", "dp=1"], {"layers": 6}),
     ],
 )  # fmt: skip

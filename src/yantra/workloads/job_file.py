@@ -24,7 +24,6 @@ SOURCES = ("name", "hf_config", "megatron_args", "bridge_config", "file")
 """How a model is given: by name, or by one of four kinds of file."""
 _FILES = (".py", ".json", ".yaml", ".yml")
 _FRAMEWORKS = {"megatron_args": "Megatron-LM", "bridge_config": "Megatron-Bridge"}
-_PER_LAYER = ("moe_layer_freq", "window_attn_skip_freq")
 ENDINGS = (".yaml", ".yml", ".json", ".py")
 """Of schedule files: a list of operations, or a plug-in."""
 
@@ -138,12 +137,8 @@ def _changed(model: Transformer | Model, request: Request) -> Transformer | Mode
     fields = description.fields_of(request.sizes, "model")
     if request.source[0] == "megatron_args":
         fields.pop("vocab_size", None)  # counted among the arguments, which pad it
-    layers = fields.get("num_layers", model.num_layers)
-    for field in _PER_LAYER:
-        pattern = getattr(model, field)
-        if pattern and field not in fields and layers >= 1:
-            fields[field] = (pattern + pattern[-1:] * max(layers - len(pattern), 0))[:layers]
-    return model.replace(**fields)
+    patterns = model.patterns(fields.get("num_layers", model.num_layers))
+    return model.replace(**{**patterns, **fields})
 
 
 def source_of(text: str) -> tuple[str, str]:

@@ -119,7 +119,8 @@ def _described(given: Workload, name: str) -> Transformer | Model:
     for node in nodes:
         sizes |= _sizes(node, tp)
     return described.replace(
-        **{field: size for field, size in sizes.items() if getattr(described, field) != size}
+        **described.patterns(sizes["num_layers"]),
+        **{field: size for field, size in sizes.items() if getattr(described, field) != size},
     )
 
 
@@ -132,7 +133,7 @@ def _sizes(node: Node, tp: int) -> dict[str, int]:
         return {"num_attention_heads": get["heads"] * tp}
     if node.name.endswith(".attention.qkv") and "k" in get:
         return {"hidden_size": get["k"]}
-    if node.name.endswith(".mlp.down") and "k" in get:
+    if node.name.endswith(".mlp.down") and ".moe." not in node.name and "k" in get:
         return {"ffn_hidden_size": get["k"] * tp}
     return {}
 
@@ -204,7 +205,11 @@ def _resized(model: Transformer | Model, name: str, text: str) -> dict[str, Any]
         if not 1 <= count <= len(whole):
             raise ConfigError(f"--set {name}", f"{model.name} has {len(whole)}; got {count}")
         return {"layers": whole[:count]}
-    sizes = {field: _value(name, text, getattr(model, field)) for field in SIZES[name][:1]}
+    sizes: dict[str, Any] = {
+        field: _value(name, text, getattr(model, field)) for field in SIZES[name][:1]
+    }
+    if name == "layers":
+        sizes |= model.patterns(sizes["num_layers"])
     if name == "width":
         factor = Fraction(sizes["hidden_size"], model.hidden_size)
         for field in (*SIZES[name][1:], *_HEADS, "moe_ffn_hidden_size"):

@@ -37,6 +37,9 @@ _OF_EXPERTS = (
 _OF_LATENT = ("q_lora_rank", "qk_head_dim", "qk_pos_emb_head_dim", "v_head_dim")
 
 
+_PER_LAYER = ("moe_layer_freq", "window_attn_skip_freq")
+
+
 class Transformer(Record):
     """A causal language model; sizes are in elements, 0 where it has none.
 
@@ -198,6 +201,15 @@ class Transformer(Record):
             raise self._wrong(
                 part, f"expected a divisor of {whole}, which is {total}; got {divisor}"
             )
+
+    def patterns(self, layers: int) -> dict[str, tuple[int, ...]]:
+        """What layers differ in, for another number of them: cut, or going on as the last."""
+        found = {field: getattr(self, field) for field in _PER_LAYER}
+        return {
+            field: (pattern + pattern[-1:] * max(layers - len(pattern), 0))[:layers]
+            for field, pattern in found.items()
+            if pattern and layers >= 1
+        }
 
     def _per_layer(self, field: str) -> None:
         pattern = getattr(self, field)
