@@ -120,6 +120,7 @@ def test_ranks_of_attention_and_whole_copies_differ_in_sglang() -> None:
     [
         ("--enforce-eager", "--enforce-eager: launches without CUDA graphs are not covered"),
         ("--max-num 8", "--max-num: not a flag that is known here; it may change times"),
+        ("-tp x", 'tp: expected a whole number, got "x"'),
         ("--max-num-seqs $N", "--max-num-seqs: line 1 uses $N, which the script does not set"),
         ("--quantization bitsandbytes", "expected one of fp8, modelopt, modelopt_fp4, nvfp4"),
         ('--speculative-config \'{"method": "eagle3"}\'', 'drafts by "eagle3" are not covered'),

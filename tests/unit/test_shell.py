@@ -104,6 +104,12 @@ def test_a_default_that_is_assigned_stays() -> None:
     assert words(': "${A:=4}" "${B=5}"\nrun $A $B ${A:-6} ${C-7}') == ["run", "4", "5", "4", "7"]
 
 
+def test_a_default_may_be_written_out() -> None:
+    text = 'N=$([ -z "$SIZE" ] && echo -n 2 || echo -n $SIZE)\nrun $((N * 3))\n'
+    assert words(text) == ["run", "6"]
+    assert words(f"SIZE=4\n{text}") == ["run", "12"]
+
+
 INNER = 'if [ "$1" = 7B ]; then L=32; fi\nrun $L ${2:-8} $S $T $3\n'
 
 

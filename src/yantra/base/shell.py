@@ -45,6 +45,11 @@ NODE = 8
 _COUNTS_DEVICES = re.compile(
     r"(\$\(|`).*(device_count\(|nvidia-smi\b.*(-L|list-gpus|query-gpu).*\bwc\b)", re.DOTALL
 )
+_UNLESS_SET = re.compile(
+    r'\$\(\[ -z "?\$\{?(?P<name>\w+)\}?"? \] && echo (-n )?(?P<default>\w+) \|\| '
+    r'echo (-n )?"?\$\{?(?P=name)\}?"?\)'
+)
+"""What `${NAME:-DEFAULT}` is, written out."""
 _DEFAULT = re.compile(r"(:?[-=])")
 _OWN = re.compile(r"uses \$\d+,")
 _DECLARING = ("export", "declare", "local", "readonly")
@@ -252,6 +257,9 @@ class _Script:
         elif _COUNTS_DEVICES.match(token):
             note(f"{self._at_line} counts the devices of a node; taken as {NODE}")
             self._append(str(NODE))
+        elif (found := _UNLESS_SET.fullmatch(token)) is not None:
+            for word in self._value(f"{found['name']}:-{found['default']}"):
+                self._append(word.text, word.doubt)
         elif re.match(r"\$\(|`", token):
             self._append("", f"{self._at_line} computes it")
         elif _VARIABLE.fullmatch(token):

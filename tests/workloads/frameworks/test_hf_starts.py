@@ -63,6 +63,8 @@ def test_the_last_program_before_the_model_is_the_trainer() -> None:
     text = f"python submit.py --gpus 4 -- accelerate launch --num_processes 8 finetune.py {MODEL}"
     assert plan(text)["ranks"] == 8
     assert plan(f"torchrun --nproc_per_node 2 -m own.train {MODEL}")["ranks"] == 2
+    hosts = "deepspeed --include 'a:0,1@b:2,3,4'"
+    assert plan(f"{hosts} train.py {MODEL}")["ranks"] == 5
 
 
 def test_a_file_that_is_not_there_is_taken_by_its_name_which_a_note_says() -> None:

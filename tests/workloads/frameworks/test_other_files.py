@@ -192,6 +192,15 @@ model:
     assert "vocab_size" not in unknown["model"]  # type: ignore[index]
 
 
+def test_words_for_numbers_are_refused_by_their_place() -> None:
+    for wrong, place in (
+        (CONFIG | {"train_micro_batch_size_per_gpu": "two"}, "train_micro_batch_size_per_gpu"),
+        (CONFIG | {"zero_optimization": {"stage": "x"}}, "zero_optimization.stage"),
+    ):
+        with pytest.raises(ConfigError, match=f"{place}: expected a whole number"):
+            tree(json.dumps(wrong))
+
+
 def test_words_of_fsdp_are_levels_of_sharding(tmp_path: Path) -> None:
     said = "model_name_or_path: meta-llama/Meta-Llama-3-8B\nbf16: true\n"
     for words, level in (("full_shard auto_wrap", 3), ("shard_grad_op", 2)):

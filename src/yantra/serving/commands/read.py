@@ -161,6 +161,10 @@ def _launch(
         why = "needs a model" if model is None or not model.doubt else f"model: {model.doubt}"
         raise ConfigError(where, f"{why}; write out which it is")
     fields = {field: value for field, value in said.items() if value != ""}
+    for field in ("tp", "pp", "dp", "ep"):
+        if not str(fields.get(field, 1)).isdecimal():
+            problem = expected_got("a whole number", fields[field])
+            raise ConfigError(f"{where}: {field}", problem)
     known = instead or model_of(model.text, where)
     said_kind, kind = fields.pop(_QUANTIZED, PUBLISHED), type_of(model.text, where)
     if said_kind != PUBLISHED:

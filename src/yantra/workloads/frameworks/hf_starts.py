@@ -122,6 +122,8 @@ def ranks_of(launcher: Mapping[str, Any]) -> int | None:
     found = {own: int(launcher[key]) for key, own in _LAUNCH.items() if is_whole(launcher.get(key))}
     if "ranks" in found:
         return found["ranks"]
+    if isinstance(hosts := launcher.get("include"), str) and ":" in hosts:
+        return sum(len(host.partition(":")[2].split(",")) for host in hosts.split("@"))
     return found["gpus"] * found.get("nodes", 1) if "gpus" in found else None
 
 

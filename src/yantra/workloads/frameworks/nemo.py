@@ -121,17 +121,16 @@ def _of_checkpoint(
 ) -> Said:
     """A plan for a model whose sizes a checkpoint or a recipe in Python has; by name, if known."""
     given, notes = tree["model"], []
-    parts = int(given.get("pipeline_model_parallel_size") or 1)
-    parts *= int(given.get("virtual_pipeline_model_parallel_size") or 1)
-    heads = int(given.get("tensor_model_parallel_size") or 1)
+    parts = _degree(given, "pipeline", where) * _degree(given, "virtual_pipeline", where)
+    heads = _degree(given, "tensor", where)
     sizes = {"num_layers": parts, "hidden_size": 64 * heads, "num_attention_heads": heads,
              "seq_length": 1, "max_position_embeddings": 1, "vocab_size": 1}  # fmt: skip
     own = {name: value for name, value in whole["model"].items() if value is not None}
     job = bridge.of_tree(whole | {"model": sizes | own}, where, "nemo")
-    plan = dict(job.plan) | _adapters(given.get("peft") or {}, where)
+    plan = dict(job.plan) | _adapters(_mapping(given.get("peft")), where)
     if ranks := ranks or _ranks_of(tree):
         plan["world_size"] = ranks
-    name = str((tree.get("run") or {}).get("model_train_name", "")).replace("_", "-")
+    name = str(_mapping(tree.get("run")).get("model_train_name", "")).replace("_", "-")
     known = sizes_of_id(name) if name else None
     if known is None:
         problem = "says no num_layers, as its checkpoint or recipe does; give --set workload.model"
@@ -147,6 +146,18 @@ def _of_checkpoint(
     )
 
 
+def _mapping(value: object) -> Mapping[str, Any]:
+    return value if isinstance(value, Mapping) else {}
+
+
+def _degree(given: Mapping[str, Any], kind: str, where: str) -> int:
+    name = f"{kind}_model_parallel_size"
+    degree = given.get(name) or 1
+    if not isinstance(degree, int):
+        raise ConfigError(f"{where}: model.{name}", expected_got("a whole number", degree))
+    return degree
+
+
 def _adapters(peft: Mapping[str, Any], where: str) -> dict[str, Any]:
     """Low-rank adapters of NeMo 1 on the products of attention."""
     scheme = peft.get("peft_scheme")
@@ -154,12 +165,12 @@ def _adapters(peft: Mapping[str, Any], where: str) -> dict[str, Any]:
         return {}
     if scheme != "lora":
         raise ConfigError(f"{where}: model.peft.peft_scheme", expected_got("lora or null", scheme))
-    rank = (peft.get("lora_tuning") or {}).get("adapter_dim", 32)
-    return {"lora_rank": int(rank), "lora_targets": "q_proj,k_proj,v_proj,o_proj"}
+    rank = _mapping(peft.get("lora_tuning")).get("adapter_dim", 32)
+    return {"lora_rank": rank, "lora_targets": "q_proj,k_proj,v_proj,o_proj"}
 
 
 def _ranks_of(tree: Mapping[str, Any]) -> int | None:
-    trainer = tree.get("trainer") or {}
+    trainer = _mapping(tree.get("trainer"))
     nodes = trainer.get("num_nodes", 1)
     if isinstance(trainer.get("devices"), int) and isinstance(nodes, int):
         return int(trainer["devices"] * nodes)
@@ -167,8 +178,8 @@ def _ranks_of(tree: Mapping[str, Any]) -> int | None:
 
 
 def _length_of(tree: Mapping[str, Any]) -> int | None:
-    data = (tree["model"].get("data") or {}).get("train_ds") or {}
-    beside = tree.get("dataset") or {}
+    data = _mapping(_mapping(tree["model"].get("data")).get("train_ds"))
+    beside = _mapping(tree.get("dataset"))
     for length in (
         data.get("max_seq_length"),
         beside.get("seq_length"),
@@ -221,9 +232,9 @@ def _as_bridge(tree: Mapping[str, Any], where: str) -> dict[str, Any]:
     if given.get("fp8"):
         mixed["fp8"] = "hybrid"
     model.pop("fp8", None)
-    optimizer = str((given.get("optim") or {}).get("name", ""))
+    optimizer = str(_mapping(given.get("optim")).get("name", ""))
     ddp = {"use_distributed_optimizer": optimizer == "distributed_fused_adam"}
-    ddp |= {"overlap_grad_reduce": bool((given.get("optim") or {}).get("overlap_grad_sync"))}
+    ddp |= {"overlap_grad_reduce": bool(_mapping(given.get("optim")).get("overlap_grad_sync"))}
     return {"model": model, "mixed_precision": mixed, "ddp": ddp}
 
 
