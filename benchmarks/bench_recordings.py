@@ -1,7 +1,7 @@
 """A large recording through every command: user seconds and peak memory of each.
 
 One rank of 832,000 operators and device ops, made here (`YANTRA_RECORDING_OPERATORS` makes fewer).
-Goals: at most 12 s and 500 MB a command. Linking misses both: it holds an object an operator.
+Goals: at most 12 s and 500 MB a command.
 
     python -m benchmarks.bench_recordings
 """

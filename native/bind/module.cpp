@@ -37,6 +37,7 @@ NB_MODULE(_core, module) {
     yantra::register_trace(module);
     yantra::register_replay(module);
     yantra::register_linked(module);
+    yantra::register_linking(module);
     yantra::register_recorder(module);
     yantra::register_player(module);
     yantra::register_templates(module);

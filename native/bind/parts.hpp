@@ -11,6 +11,7 @@ void register_surveys(nanobind::module_& module);
 void register_recorder(nanobind::module_& module);
 void register_replay(nanobind::module_& module);
 void register_linked(nanobind::module_& module);
+void register_linking(nanobind::module_& module);
 void register_encoder(nanobind::module_& module);   // for passes of the player
 void register_player(nanobind::module_& module);
 void register_templates(nanobind::module_& module);

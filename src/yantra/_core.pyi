@@ -377,6 +377,86 @@ def read_operators(
     metadata: Any,
 ) -> None: ...
 
+class HostFile:
+    """A host trace in columns."""
+
+    def __init__(self) -> None: ...
+    def feed(self, nodes: bytes) -> bool:
+        """
+        Takes a list of nodes; false if they are not as the observer writes them.
+        """
+
+    def finish(self) -> None:
+        """Sorts the nodes by id."""
+
+    def columns(self) -> dict[str, memoryview]: ...
+    def names(self) -> list[bytes]: ...
+    def layouts(self) -> list[bytes]: ...
+    def tensors(self) -> list[bytes]: ...
+
+class KinetoFile:
+    """A profiler's trace in columns, a table a kind."""
+
+    def __init__(
+        self,
+        kinds: dict[str, int],
+        call_endings: Sequence[str],
+        flow_phases: str,
+        flow_category: str,
+        has_shapes: bool,
+    ) -> None: ...
+
+    NO_NUMBER: int = -9223372036854775808
+
+    def feed(self, events: bytes) -> bool:
+        """Takes a list of events; false if one needs a look at the whole file."""
+
+    def finish(self) -> bool:
+        """
+        Sorts the events of each kind by time; false if another way must tell their times.
+        """
+
+    def columns(self, kind: int) -> dict[str, memoryview]: ...
+    def arguments(self, kind: int) -> dict[int, bytes]: ...
+    def names(self) -> list[bytes]: ...
+    def shapes(self) -> list[bytes]: ...
+    def aside(self) -> list[tuple[bytes, int]]: ...
+    def phases(self) -> list[tuple[bytes, int]]: ...
+    @property
+    def events(self) -> int: ...
+    @property
+    def flow_ends(self) -> int: ...
+    @property
+    def steps_of_flows(self) -> int: ...
+
+def enclosing(start: Any, end: Any, lane: Any) -> memoryview: ...
+def nest(
+    start: Any,
+    end: Any,
+    lane: Any,
+    external: Any,
+    call_start: Any,
+    call_lane: Any,
+    call_external: Any,
+) -> tuple[memoryview, memoryview]: ...
+def stream_order(start: Any, end: Any, lane: Any) -> tuple[memoryview, int]: ...
+def linked_of(
+    operators: dict[str, Any],
+    ops: dict[str, Any],
+    names: list[bytes],
+    layouts: list[bytes],
+    tensors: list[bytes],
+    operator_comm: dict[int, bytes],
+    op_comm: dict[int, bytes],
+) -> LinkedFile: ...
+
+class LinkedText:
+    """The nodes of a linked trace as JSON, in pieces."""
+
+    def __init__(self, file: LinkedFile, origin_ns: int, sources: Any) -> None: ...
+    def next(self) -> bytes:
+        """Some nodes more; empty at the end."""
+
 class TraceRecorder:
     """Grows a Trace record by record."""
 

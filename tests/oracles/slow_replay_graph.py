@@ -11,7 +11,7 @@ from itertools import pairwise
 from msgspec import Struct, field
 
 from yantra.tracing.pytorch.graph import GraphNode, GraphOptions
-from yantra.tracing.pytorch.host import ROOT_NAMES
+from yantra.tracing.pytorch.host_nodes import ROOT_NAMES
 from yantra.tracing.pytorch.linked import DeviceOp, Linked, Operator, Wait
 
 NO_OPERATOR = -1

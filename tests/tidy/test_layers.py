@@ -70,7 +70,7 @@ NATIVE_LAYERS = [
     ("base",),
     ("record", "fabric", "trace", "export"),
     ("trace/tools", "trace/replay", "fabric/routing", "engine"),
-    ("network/flow",),
+    ("trace/linking", "network/flow"),
     ("network/packet", "network/noc"),
     ("network/packet/cc", "network/packet/queue", "network/noc/routing"),
     ("network",),

@@ -42,6 +42,8 @@ ASIDE = {
     "mtia_counters": "counters",
     "cuda_profiler_range": "ranges of the profiler",
 }
+DRAWN = "fwdbwd"
+"""Category of flows from forward to backward."""
 FLOW_PHASES = frozenset({"s", "t", "f"})
 FLOW_RULE = "ends of flows that correlation numbers repeat"
 PHASES = {

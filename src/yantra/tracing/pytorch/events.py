@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, cast
+from typing import Any
 
 import msgspec
 from msgspec import Raw, Struct, field
@@ -57,43 +57,6 @@ class Args(Struct, gc=False):
             dst_rank=self.dst_rank,
             sequence=self.sequence,
         )
-
-
-class FewArgs(Struct, gc=False):
-    """`Args` of an event that neither communicates nor synchronises, in a third of the memory."""
-
-    external_id: int | None
-    rf_id: int | None
-    seq_id: int | None
-    fw_tid: int | None
-    correlation: int | None
-    stream: int | str | None
-    device: int | None
-    bytes: int | None
-
-    name = sync_kind = wait_on_stream = wait_on_record = None
-
-    def comm(self) -> None:
-        return None
-
-
-def few(args: Args) -> Args:
-    """The same arguments, as `FewArgs` if that has all that is used."""
-    if args.sync_kind is not None or args.group_name is not None or args.collective is not None:
-        return args
-    if type(args) is not Args or args.name is not None:
-        return args
-    made = FewArgs(
-        args.external_id,
-        args.rf_id,
-        args.seq_id,
-        args.fw_tid,
-        args.correlation,
-        args.stream,
-        args.device,
-        args.bytes,
-    )
-    return cast("Args", made)
 
 
 _NO_ARGS = Args()

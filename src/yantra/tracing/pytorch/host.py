@@ -5,32 +5,31 @@ Source: files of PyTorch 1.13 to 2.13.
 
 from __future__ import annotations
 
-from itertools import pairwise
 from operator import attrgetter
 from typing import Any
 
 import msgspec
+import numpy as np
 from msgspec import Raw, Struct, field
 
+from yantra import _core
 from yantra.base.errors import ConfigError, TraceError, expected_got, show
 from yantra.base.notes import note
 from yantra.base.unpacking import open_unpacked
 from yantra.chakra import files
 from yantra.chakra.versions import is_newer
 from yantra.tracing.pytorch import json_input
-from yantra.tracing.pytorch.json_list import REFUSED, read_list
+from yantra.tracing.pytorch.event_columns import distinct, flags
+from yantra.tracing.pytorch.host_columns import Nodes, said_again
+from yantra.tracing.pytorch.host_nodes import HostNode
+from yantra.tracing.pytorch.json_list import REFUSED, InCore, read_list, texts_of
 from yantra.tracing.pytorch.linked import Attr, ProcessGroup
 from yantra.tracing.pytorch.node_file import NODES
-from yantra.tracing.pytorch.shared import Shared
 
 WHAT = "PyTorch host execution trace"
 FLAT = "1.0.1"
+GROUP_INIT = "process_group:init"
 NESTED = ("1.0.2", "1.0.3", "1.0.4", "1.1.0", "1.1.1")
-ROOT_NAMES = frozenset(
-    f"[pytorch|profiler|execution_{kind}|{scope}]"
-    for kind in ("graph", "trace")
-    for scope in ("process", "thread")
-)
 _FLAT_ATTRS = (
     ("rf_id", "uint64"),
     ("fw_parent", "uint64"),
@@ -44,35 +43,15 @@ _NOTHING = Raw(b"[]")
 _MOST_RANKS = 1 << 22
 
 
-class HostNode(Struct, gc=False):
-    """A node; `parent` is a host id. 0 means none in `rf_id`, `fw_tid`."""
-
-    id: int
-    name: str
-    parent: int
-    attrs: list[Attr]
-    inputs: Raw
-    outputs: Raw
-    rf_id: int = 0
-    tid: int = 0
-    fw_tid: int = 0
-    seq_id: int = -1
-    scope: int = 0
-
-    @property
-    def is_root(self) -> bool:
-        return self.name in ROOT_NAMES
-
-
 class HostTrace(Struct):
-    """`nodes` sorted by id; `missing_parents` counts parents not in the file."""
+    """`nodes` by id, in columns; `missing_parents` counts parents not in the file."""
 
     schema: str
     pid: int
     time: str
     start_ts: int
     finish_ts: int
-    nodes: list[HostNode]
+    nodes: Nodes
     groups: list[ProcessGroup] = field(default_factory=list)
     missing_parents: int = 0
 
@@ -135,44 +114,36 @@ def parse(data: bytes, where: str) -> HostTrace:
         nodes = [_from_flat(node) for node in _nodes(head.nodes, where)]
     else:
         nodes = [_from_nested(node, where) for node in _nodes(head.nodes, where)]
-    return _trace(head, nodes, where)
+    nodes.sort(key=attrgetter("id"))
+    return _trace(head, Nodes.of(nodes, where), where)
 
 
 def _in_blocks(path: str) -> HostTrace | None:
-    kept = _Kept(path)
-    decoder = msgspec.json.Decoder(list[_Node], strict=False)
+    file = _core.HostFile()
     try:
-        with open_unpacked(path) as file:
-            header = read_list(file, NODES, decoder, kept.take)
+        with open_unpacked(path) as text:
+            header = read_list(text, NODES, InCore(file), lambda _: None)
         head = msgspec.convert(header, _Head)
-    except (*REFUSED, OSError, TraceError, ConfigError):
+        nodes = _columns(file)
+    except (*REFUSED, OSError, ConfigError):
         return None
     version = (head.schema or "").partition("-")[0]
     if version not in NESTED or head.finish_ts is None:
         return None
-    return _trace(head, kept.nodes, path)
+    return _trace(head, nodes, path)
 
 
-class _Kept:
-    """Nodes that share what recurs, and keep nothing of the file."""
-
-    def __init__(self, where: str) -> None:
-        self.nodes: list[HostNode] = []
-        self._where = where
-        self._shared = Shared()
-
-    def take(self, nodes: list[_Node]) -> None:
-        shared = self._shared
-        for node in nodes:
-            made = _from_nested(node, self._where)
-            made.name, made.attrs = shared.text(made.name), shared.attrs(made.attrs)
-            made.inputs, made.outputs = shared.raw(made.inputs), shared.raw(made.outputs)
-            self.nodes.append(made)
+def _columns(file: _core.HostFile) -> Nodes:
+    file.finish()
+    columns: dict[str, Any] = file.columns()
+    names, columns["name"] = distinct(texts_of(file.names()), columns["name"])
+    layouts = [said_again(layout) for layout in file.layouts()]
+    layouts, columns["layout"] = distinct(layouts, columns["layout"])
+    return Nodes(columns, names, layouts, file.tensors())
 
 
-def _trace(head: _Head, nodes: list[HostNode], where: str) -> HostTrace:
-    nodes.sort(key=attrgetter("id"))
-    known = _ids(nodes, where)
+def _trace(head: _Head, nodes: Nodes, where: str) -> HostTrace:
+    _check_ids(nodes, where)
     return HostTrace(
         schema=head.schema or "",
         pid=head.pid,
@@ -181,7 +152,7 @@ def _trace(head: _Head, nodes: list[HostNode], where: str) -> HostTrace:
         finish_ts=head.finish_ts or 0,
         nodes=nodes,
         groups=_groups(nodes, where),
-        missing_parents=sum(node.parent not in known for node in nodes),
+        missing_parents=int(np.count_nonzero(~np.isin(nodes.parent, nodes.id))),
     )
 
 
@@ -223,12 +194,10 @@ def _nodes(nodes: list[Any] | None, where: str) -> list[Any]:
     return nodes
 
 
-def _ids(nodes: list[HostNode], where: str) -> set[int]:
-    known = {node.id for node in nodes}
-    if len(known) < len(nodes):
-        twice = next(a.id for a, b in pairwise(nodes) if a.id == b.id)
-        raise TraceError(f"{where}: two nodes have the id {twice}; expected each id once")
-    return known
+def _check_ids(nodes: Nodes, where: str) -> None:
+    twice = nodes.id[1:][nodes.id[1:] == nodes.id[:-1]]
+    if len(twice):
+        raise TraceError(f"{where}: two nodes have the id {twice[0]}; expected each id once")
 
 
 def _from_nested(node: _Node, where: str) -> HostNode:
@@ -293,11 +262,10 @@ class _Group(Struct):
     group_size: int = 0
 
 
-def _groups(nodes: list[HostNode], where: str) -> list[ProcessGroup]:
+def _groups(nodes: Nodes, where: str) -> list[ProcessGroup]:
     found: dict[str, ProcessGroup] = {}
-    for node in nodes:
-        if "process_group:init" not in node.name:
-            continue
+    inits = flags(nodes.names, lambda name: GROUP_INIT in name)[nodes.name]
+    for node in map(nodes.__getitem__, np.flatnonzero(inits).tolist()):
         place = f"{where}: node {node.id} ({node.name})"
         values = json_input.decode(bytes(node.inputs), _InitInputs, place, WHAT).values
         if not values or not isinstance(values[0], str):

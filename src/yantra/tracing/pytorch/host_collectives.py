@@ -12,6 +12,7 @@ from yantra.tracing.pytorch.calls import Call, Calls, sort_of
 from yantra.tracing.pytorch.communication import collective_of
 from yantra.tracing.pytorch.cpu_collectives import NETWORK
 from yantra.tracing.pytorch.linked import DeviceOp, Linked, Operator
+from yantra.tracing.pytorch.linked_columns import as_objects
 
 _SORTS = ("record", "label", "api")  # the first that occurs knows most
 _MESSAGES = ("send", "recv")
@@ -21,6 +22,7 @@ def with_host_collectives(linked: Linked) -> Linked:
     """The trace with its calls as device ops; itself if it has times or none."""
     if linked.device_ops or any(op.start_ns is not None for op in linked.operators):
         return linked
+    linked = as_objects(linked)
     calls = Calls(linked.operators)
     made: list[DeviceOp] = []
     latest: dict[str | None, int] = {}

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from typing import IO, Any, NamedTuple
+from typing import IO, Any, NamedTuple, Protocol
 
 import msgspec
 
@@ -28,10 +28,38 @@ class Form(NamedTuple):
     first: bytes
 
 
+class Fed(Protocol):
+    def feed(self, elements: bytes, /) -> bool: ...
+
+
+class InCore:
+    """Stands for a decoder: elements go into a reader of the core, and none is left to take."""
+
+    def __init__(self, file: Fed) -> None:
+        self._file = file
+
+    def decode(self, elements: bytes | msgspec.Raw) -> list[Any]:
+        text = bytes(elements)
+        if not text.isascii():
+            text.decode()
+        if not self._file.feed(text):
+            raise msgspec.ValidationError("not of the usual form")
+        return []
+
+
+class Decoder(Protocol):
+    def decode(self, elements: bytes | msgspec.Raw, /) -> list[Any]: ...
+
+
+def texts_of(json: list[bytes]) -> list[str]:
+    """What JSON texts without their quotes say. Raises one of `REFUSED`."""
+    return [msgspec.json.decode(b'"' + one + b'"', type=str) for one in json]
+
+
 def read_list(
     file: IO[bytes] | Unpacked,
     form: Form,
-    decoder: msgspec.json.Decoder[list[Any]],
+    decoder: Decoder,
     take: Callable[[list[Any]], None],
     check: Callable[[Header], None] = lambda header: None,
 ) -> Header | None:
@@ -61,7 +89,7 @@ def _blocks(
     file: IO[bytes] | Unpacked,
     text: bytes,
     form: Form,
-    decoder: msgspec.json.Decoder[list[Any]],
+    decoder: Decoder,
     take: Callable[[list[Any]], None],
 ) -> Header:
     size = _BLOCK
@@ -80,7 +108,7 @@ def _blocks(
     return {name: msgspec.json.decode(value) for name, value in tail.items()}
 
 
-def _decoded(text: bytes, decoder: msgspec.json.Decoder[list[Any]]) -> list[Any] | None:
+def _decoded(text: bytes, decoder: Decoder) -> list[Any] | None:
     try:
         return decoder.decode(b"[" + text + b"]")
     except msgspec.ValidationError:

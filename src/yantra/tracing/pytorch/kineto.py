@@ -12,11 +12,13 @@ from collections.abc import Callable
 from decimal import Decimal
 from math import isfinite
 from operator import attrgetter
-from typing import Any
+from typing import Any, cast
 
 import msgspec
+import numpy as np
 from msgspec import Raw, Struct, field
 
+from yantra import _core
 from yantra.base.errors import ConfigError, TraceError, expected_got
 from yantra.base.regular import open_regular
 from yantra.base.text import count
@@ -26,11 +28,12 @@ from yantra.chakra.other_formats import recognised
 from yantra.tracing.pytorch import categories as cats
 from yantra.tracing.pytorch import json_input
 from yantra.tracing.pytorch.balance import Sum
-from yantra.tracing.pytorch.events import Args, Event, ShapedArgs, ShapedEvent, few
-from yantra.tracing.pytorch.json_list import REFUSED, Form, read_list
+from yantra.tracing.pytorch.event_columns import Events, distinct
+from yantra.tracing.pytorch.events import Args, Event, ShapedArgs, ShapedEvent
+from yantra.tracing.pytorch.json_list import REFUSED, Form, InCore, read_list, texts_of
 from yantra.tracing.pytorch.left_out import LeftOut, one_by_one
 from yantra.tracing.pytorch.linked import ProcessGroup
-from yantra.tracing.pytorch.sorting import by_kind
+from yantra.tracing.pytorch.sorting import Sorted, by_kind, count_unsorted
 
 __all__ = ["Args", "Event", "KinetoTrace", "ShapedArgs", "ShapedEvent", "is_one", "parse", "read"]
 
@@ -38,6 +41,13 @@ WHAT = "PyTorch profiler trace (Kineto)"
 _LIST = re.compile(rb"(?:\xef\xbb\xbf)?\s*\[")
 _EVENTS = re.compile(rb'"traceEvents"\s*:\s*\[')
 _LISTED = Form("traceEvents", b'"ph"')
+_READ = ("cpu", "calls", "device", "syncs", "forward", "backward")  # as the core numbers them
+_KINDS = (
+    dict.fromkeys(cats.CPU_CATS, _READ.index("cpu"))
+    | dict.fromkeys(cats.DEVICE_CATS, _READ.index("device"))
+    | dict.fromkeys(cats.SYNC_CATS, _READ.index("syncs"))
+    | dict.fromkeys(cats.ASIDE, len(_READ))
+)
 _LABEL = re.compile(r"(?:\[[^\]]*\])*\[[^\]]*\d[^\]]*\]")  # of a rank, before a process
 _BEGIN = 1 << 20
 _EXACT_US = 1 << 43  # beyond, a double has no nanoseconds
@@ -68,6 +78,7 @@ class KinetoTrace(Struct):
     unnamed: set[int] = field(default_factory=set)
     balance: Sum = field(default_factory=Sum)
     problems: list[str] = field(default_factory=list)
+    where: str = "link"
 
     def lists(self) -> tuple[list[Event], ...]:
         return self.cpu, self.calls, self.device, self.syncs, self.forward, self.backward
@@ -114,10 +125,7 @@ def read(path: str, *, shapes: bool = False) -> KinetoTrace:
     `shapes`: with operators' inputs. Raises TraceError when it is no Kineto trace or has nothing
     readable.
     """
-    read = _in_blocks(path, ShapedEvent if shapes else Event)
-    if read is None:
-        return parse(files.load(path), path, shapes=shapes)
-    return _trace(*read, lambda: files.load(path), LeftOut(path))
+    return _in_blocks(path, shapes) or parse(files.load(path), path, shapes=shapes)
 
 
 def is_one(path: str) -> bool:
@@ -142,21 +150,35 @@ def _trace(
     file: _File, events: list[Any], data: Callable[[], bytes], left_out: LeftOut
 ) -> KinetoTrace:
     """Sort `events`, which are cleared; `data`: the file's content, if it is needed."""
-    where = left_out.where
     balance = Sum()
     made = by_kind(events, balance)
-    is_empty = not events
+    trace = _made(made, balance, not events)
     events.clear()
-    cpu, calls, device, syncs, forward, backward = made.lists()
-    trace = KinetoTrace(cpu, calls, device, syncs, forward, backward, balance=balance)
-    trace.unread, trace.uncategorised = dict(made.unread), dict(made.uncategorised)
     _set_times(trace, data, left_out)
     for kind in (trace.cpu, trace.calls, trace.device, trace.syncs):
         _sort(kind)
-    trace.problems = left_out.problems()
+    return _told(trace, file, made.pairs, data, left_out)
+
+
+def _made(made: Sorted, balance: Sum, is_empty: bool) -> KinetoTrace:
+    cpu, calls, device, syncs, forward, backward = made.lists()
+    trace = KinetoTrace(cpu, calls, device, syncs, forward, backward, balance=balance)
+    trace.unread, trace.uncategorised = dict(made.unread), dict(made.uncategorised)
     if is_empty:
         trace.problems.append("the file holds no event")
-    _count(trace, made.pairs, left_out)
+    return trace
+
+
+def _told(
+    trace: KinetoTrace,
+    file: _File,
+    pairs: set[int],
+    data: Callable[[], bytes],
+    left_out: LeftOut,
+) -> KinetoTrace:
+    where = trace.where = left_out.where
+    trace.problems[:0] = left_out.problems()
+    _count(trace, pairs, left_out)
     _check_read(trace, where, left_out, data)
     _check_one_rank(trace, where)
     info = file.distributedInfo or _Distributed()
@@ -167,36 +189,37 @@ def _trace(
     return trace
 
 
-def _in_blocks(path: str, kind: type[Event]) -> tuple[_File, list[Any]] | None:
-    kept = _Kept()
-    decoder: Any = msgspec.json.Decoder(list[kind], strict=False)  # type: ignore[valid-type]
+def _in_blocks(path: str, shapes: bool) -> KinetoTrace | None:
+    core = _core.KinetoFile(
+        _KINDS, cats.CALL_ENDINGS, "".join(sorted(cats.FLOW_PHASES)), cats.DRAWN, shapes
+    )
     try:
-        with open_unpacked(path) as file:
-            header = read_list(file, _LISTED, decoder, kept.take)
-        return None if header is None else (msgspec.convert(header, _File), kept.events)
+        with open_unpacked(path) as text:
+            header = read_list(text, _LISTED, InCore(core), lambda _: None)
+        file = msgspec.convert(header, _File)
+        events = _columns(core)
     except (*REFUSED, OSError, ConfigError):
         return None
+    balance = Sum(core.events)
+    made = Sorted(**cast("dict[str, list[Event]]", events))  # type: ignore[arg-type]
+    count_unsorted(core, made, balance)
+    trace = _made(made, balance, not core.events)
+    if _with_equal_numbers(trace.calls):
+        return None
+    return _told(trace, file, made.pairs, lambda: files.load(path), LeftOut(path))
 
 
-class _Kept:
-    """Events that share texts and keep nothing of the file."""
-
-    def __init__(self) -> None:
-        self.events: list[Event] = []
-        self._texts: dict[str | None, str | None] = {}
-        self._numbers: dict[int, int] = {}
-
-    def take(self, events: list[Event]) -> None:
-        texts, numbers = self._texts, self._numbers
-        for event in events:
-            name, cat = event.name, event.cat
-            event.name, event.cat = texts.setdefault(name, name), texts.setdefault(cat, cat)
-            if type(event.pid) is int and type(event.tid) is int:
-                event.pid = numbers.setdefault(event.pid, event.pid)
-                event.tid = numbers.setdefault(event.tid, event.tid)
-            if event.args is not None:
-                event.args = few(event.args)
-        self.events += events
+def _columns(core: _core.KinetoFile) -> dict[str, Events]:
+    if not core.finish():
+        raise msgspec.ValidationError("times of two exactnesses")
+    names = texts_of(core.names())
+    found = {}
+    for kind, called in enumerate(_READ):
+        columns: dict[str, Any] = core.columns(kind)
+        texts, columns["name"] = distinct(names, columns["name"])
+        _, columns["cat"] = distinct(names, columns["cat"])
+        found[called] = Events(columns, texts, core.arguments(kind), core.shapes())
+    return found
 
 
 def _decoded(
@@ -229,6 +252,9 @@ def _whole(data: bytes, where: str, of: Any) -> Any:
 def _count(trace: KinetoTrace, pairs: set[int], left_out: LeftOut) -> None:
     read: Counter[str] = Counter()
     for events in trace.lists():
+        if isinstance(events, Events):
+            read.update(events.categories())
+            continue
         read.update(event.cat or "" for event in events)
         if pairs:
             read.update(event.cat or "" for event in events if event.index in pairs)
@@ -261,6 +287,8 @@ def _check_read(
 
 def _check_one_rank(trace: KinetoTrace, where: str) -> None:
     """Raise TraceError for merged files: their numbers clash."""
+    if isinstance(trace.cpu, Events):  # their processes are numbers
+        return
     events = (*trace.cpu, *trace.calls, *trace.device)
     names = {str(event.pid) for event in events if isinstance(event.pid, str)}
     labels = {found[0] for name in names if (found := _LABEL.match(name))}
@@ -278,6 +306,8 @@ def _check_one_rank(trace: KinetoTrace, where: str) -> None:
 def _with_equal_numbers(calls: list[Event]) -> set[str]:
     first: dict[int | None, Any] = {None: None}
     found: set[str] = set()
+    if isinstance(calls, Events) and len(np.unique(calls.pid)) < 2:
+        return found
     for call in calls:
         other = first.setdefault(call.detail.correlation, call.pid)
         if call.detail.correlation and other != call.pid:

@@ -12,7 +12,7 @@ from msgspec import Raw, structs
 from yantra import _core
 from yantra.base.errors import ConfigError
 from yantra.base.unpacking import open_unpacked
-from yantra.tracing.pytorch.json_list import REFUSED, Header, read_list
+from yantra.tracing.pytorch.json_list import REFUSED, Header, InCore, read_list, texts_of
 from yantra.tracing.pytorch.linked import Attr, CommArgs, DeviceOp, Linked, Operator
 from yantra.tracing.pytorch.node_file import NODES
 
@@ -36,8 +36,7 @@ def read(path: str) -> tuple[Header, Operators, DeviceOps] | None:
     file = _core.LinkedFile()
     try:
         with open_unpacked(path) as text:
-            decoder: Any = _Decoder(file)
-            header = read_list(text, NODES, decoder, lambda _: None)
+            header = read_list(text, NODES, InCore(file), lambda _: None)
     except (*REFUSED, OSError, ConfigError):
         return None
     if header is None or not file.finish():
@@ -46,25 +45,13 @@ def read(path: str) -> tuple[Header, Operators, DeviceOps] | None:
     return header, Operators(common), DeviceOps(common)
 
 
-class _Decoder:
-    """Nodes into the core, none left to take."""
-
-    def __init__(self, file: _core.LinkedFile) -> None:
-        self._file = file
-
-    def decode(self, nodes: bytes | Raw) -> list[Any]:
-        if not self._file.feed(bytes(nodes)):
-            raise msgspec.ValidationError("not as the linker writes it")
-        return []
-
-
 class Common:
     """Columns and what recurs in them."""
 
     def __init__(self, file: _core.LinkedFile) -> None:
         self.file = file
         self.columns = file.columns()
-        self.names = [_text(name) for name in file.names()]
+        self.names = texts_of(file.names())
         self.layouts = [_layout(layout) for layout in file.layouts()]
         self.tensors = [Raw(tensor) for tensor in file.tensors()]
         self.operator_comm = file.operator_comm()
@@ -81,10 +68,6 @@ class Common:
         for hole, number in enumerate(layout.holes, start=columns["operator.first"][at]):
             values[number] = columns["operator.numbers"][hole]
         return layout, values
-
-
-def _text(json: bytes) -> str:
-    return msgspec.json.decode(b'"' + json + b'"', type=str)
 
 
 def _layout(json: bytes) -> Layout:

@@ -12,8 +12,10 @@ from itertools import islice
 from typing import Any, cast
 
 import msgspec
+import numpy as np
 from msgspec import UNSET, Raw, Struct, UnsetType, field
 
+from yantra import _core
 from yantra.base.errors import TraceError
 from yantra.chakra import files
 from yantra.tracing.pytorch import json_input, linked_columns
@@ -110,11 +112,7 @@ def _pieces(linked: Linked) -> Iterator[bytes]:
     encode = msgspec.json.encode
     head = {"schema": linked.schema, "pid": linked.pid, "time": linked.time}
     yield encode({**head, "start_ts": linked.start_ts})[:-1] + b',"nodes":['
-    nodes = _nodes(linked)
-    comma = b""
-    while batch := list(islice(nodes, _BATCH)):
-        yield comma + encode(batch)[1:-1]
-        comma = b","
+    yield from _node_pieces(linked)
     extra = _Yantra(
         form=FORM,
         rank=linked.rank,
@@ -128,6 +126,23 @@ def _pieces(linked: Linked) -> Iterator[bytes]:
         report=linked.report,
     )
     yield b"]," + encode({"finish_ts": linked.finish_ts, "yantra": extra})[1:]
+
+
+def _node_pieces(linked: Linked) -> Iterator[bytes]:
+    operators: Any = linked.operators
+    if isinstance(operators, linked_columns.Operators):
+        sources = np.full(len(operators), -1)
+        for flow in linked.flows:
+            sources[np.searchsorted(operators.id, flow.target)] = flow.source
+        text = _core.LinkedText(operators.common.file, linked.origin_ns, sources)
+        while piece := text.next():
+            yield piece
+        return
+    nodes = _nodes(linked)
+    comma = b""
+    while batch := list(islice(nodes, _BATCH)):
+        yield comma + msgspec.json.encode(batch)[1:-1]
+        comma = b","
 
 
 @without_collector

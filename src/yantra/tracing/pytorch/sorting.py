@@ -9,10 +9,13 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections import Counter, defaultdict
+from collections.abc import Mapping
 from typing import Any
 
+import msgspec
 from msgspec import Struct, field
 
+from yantra import _core
 from yantra.tracing.pytorch import categories as cats
 from yantra.tracing.pytorch.balance import Sum
 from yantra.tracing.pytorch.events import Args, Event
@@ -89,7 +92,7 @@ class _Sorter:
             self.balance.leave_out(cats.ASIDE[category], number)
         self._pairs()
         self._other_devices()
-        self._phases(phases)
+        _count_phases(phases, self.found, self.balance)
         return self.found
 
     def number(self, text: str) -> int:
@@ -123,7 +126,7 @@ class _Sorter:
             args.stream = self.number(args.stream)
 
     def _flow(self, event: Event) -> None:
-        if event.cat != "fwdbwd":
+        if event.cat != cats.DRAWN:
             (self.flow_ends if event.ph == "f" else self.flow_starts).append(event)
         elif event.ph == "s":
             self.found.forward.append(event)
@@ -246,16 +249,27 @@ class _Sorter:
             )
         )
 
-    def _phases(self, phases: Counter[str]) -> None:
-        for phase, number in phases.items():
-            if phase == "M":
-                self.balance.add(cats.NAMES, number)
-            elif phase in cats.SPANS or phase not in cats.PHASES:
-                name = cats.PHASES.get(phase) or f"phase '{phase}'"
-                self.found.unread[name] += number
-                self.balance.leave_out(name, number)
-            else:
-                self.balance.leave_out(cats.PHASES[phase], number)
+
+def count_unsorted(file: _core.KinetoFile, found: Sorted, balance: Sum) -> None:
+    """Count what the core left out of usual files."""
+    balance.leave_out(cats.FLOW_RULE, file.steps_of_flows)
+    for category, number in file.aside():
+        balance.leave_out(cats.ASIDE[category.decode()], number)
+    balance.leave_out(cats.FLOW_RULE, file.flow_ends)
+    phases = {msgspec.json.decode(b'"' + ph + b'"'): number for ph, number in file.phases()}
+    _count_phases(phases, found, balance)
+
+
+def _count_phases(phases: Mapping[str, int], found: Sorted, balance: Sum) -> None:
+    for phase, number in phases.items():
+        if phase == "M":
+            balance.add(cats.NAMES, number)
+        elif phase in cats.SPANS or phase not in cats.PHASES:
+            name = cats.PHASES.get(phase) or f"phase '{phase}'"
+            found.unread[name] += number
+            balance.leave_out(name, number)
+        else:
+            balance.leave_out(cats.PHASES[phase], number)
 
 
 def _bound(ends: list[Event], spans: list[Event]) -> dict[int, Event]:

@@ -9,7 +9,7 @@ from typing import Any, cast
 import numpy as np
 
 from yantra.tracing.pytorch.graph.nodes import Columns
-from yantra.tracing.pytorch.host import ROOT_NAMES
+from yantra.tracing.pytorch.host_nodes import ROOT_NAMES
 from yantra.tracing.pytorch.linked import DeviceOp, Linked, Operator
 from yantra.tracing.pytorch.linked_columns import NO_TIME, NONE, DeviceOps, Layout, Operators
 

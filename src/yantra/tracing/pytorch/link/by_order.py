@@ -11,30 +11,29 @@ Source: ROCm/roctracer issue 100, pytorch/kineto issue 1416.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
+
 from yantra.tracing.pytorch.calls import sort_of
-from yantra.tracing.pytorch.kineto import Event
-from yantra.tracing.pytorch.linked import Operator
+from yantra.tracing.pytorch.event_columns import NONE, Events
+from yantra.tracing.pytorch.events import Event
+from yantra.tracing.pytorch.link.operators import Operators
 
 _COLLECTIVES = ("nccl", "rccl", "oneccl", "msccl")
 _HIGHEST = 8  # operators above a launch that may be the communicator's call
 
 
-def unnumbered(events: Iterable[Event]) -> list[Event]:
+def unnumbered(events: Events) -> list[Event]:
     """Kernels of collectives without a correlation number, or with 0."""
-    return [
-        event
-        for event in events
-        if event.cat == "kernel"
-        and (event.name or "").startswith(_COLLECTIVES)
-        and not event.detail.correlation
-    ]
+    without = (events.correlation == NONE) | (events.correlation == 0)
+    named = events.named(lambda name: name.startswith(_COLLECTIVES))
+    return [events[row] for row in np.flatnonzero(events.is_of("kernel") & named & without)]
 
 
 def paired(
-    kernels: Sequence[Event], calls: Sequence[Event], operators: Sequence[Operator]
+    kernels: Sequence[Event], calls: Sequence[Event], operators: Operators
 ) -> dict[int, Event]:
     """The launch call of each kernel, by the kernel's index in the file.
 
@@ -78,17 +77,17 @@ def _fit(kernels: list[Event], calls: list[Event]) -> list[tuple[Event, Event]]:
     return pairs if all(kernel.start >= call.start for kernel, call in pairs) else []
 
 
-def _communicator(call: Event, operators: Sequence[Operator]) -> str | None:
+def _communicator(call: Event, operators: Operators) -> str | None:
     at: int | None = call.owner if call.owner >= 0 else None
     communicates = False
     for _ in range(_HIGHEST):
         if at is None:
             break
-        operator = operators[at]
-        communicates |= bool(sort_of(operator.name))
-        if operator.comm is not None and operator.comm.group_name:
-            return operator.comm.group_name
-        at = operator.parent
+        communicates |= bool(sort_of(operators.name(at)))
+        comm = operators.comm.get(at)
+        if comm is not None and comm.group_name:
+            return comm.group_name
+        at = operators.above(at)
     return "" if communicates else None
 
 

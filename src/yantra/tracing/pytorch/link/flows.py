@@ -7,102 +7,120 @@ the device trace where it ran.
 
 from __future__ import annotations
 
-from yantra.tracing.pytorch.host import HostNode
-from yantra.tracing.pytorch.kineto import Event, KinetoTrace
+import numpy as np
+
+from yantra.tracing.pytorch.event_columns import NONE, Events, is_number
+from yantra.tracing.pytorch.host_columns import Nodes
+from yantra.tracing.pytorch.link.match import places
+from yantra.tracing.pytorch.link.operators import Operators
 from yantra.tracing.pytorch.linked import Flow
 
 _BACKWARD_SCOPE = 1
 
 
 def flows(
-    nodes: list[HostNode],
-    events: list[Event | None],
-    threads: dict[int, int],
-    trace: KinetoTrace,
+    operators: Operators, threads: dict[int, int], forward: Events, backward: Events
 ) -> list[Flow]:
-    pairs = _drawn(events, trace) if trace.forward and trace.backward else None
+    pairs = _drawn(operators, forward, backward) if len(forward) and len(backward) else None
     if pairs is None:
-        pairs = _by_sequence(nodes)
+        pairs = _by_sequence(operators.nodes)
     found = [
         Flow("fwdbwd", source, target)
         for source, target in sorted(pairs)
-        if _ordered(events[source], events[target])
+        if _ordered(operators, source, target)
     ]
     found += [
         Flow("thread", source, target)
-        for source, target in _moved(nodes, events, threads)
-        if _started(events[source], events[target])
+        for source, target in _moved(operators, threads)
+        if _started(operators, source, target)
     ]
     return found
 
 
-def _drawn(events: list[Event | None], trace: KinetoTrace) -> set[tuple[int, int]] | None:
-    starts: dict[tuple[object, int], int] = {}
-    times = {end.start for ends in (trace.forward, trace.backward) for end in ends}
-    for index, event in enumerate(events):
-        if event is not None and event.start in times:
-            key = event.tid, event.start
-            other = starts.get(key)
-            if other is None or _likelier(event, events[other]):
-                starts[key] = index
-    sources = {end.id: starts.get((end.tid, end.start)) for end in trace.forward if _hashable(end)}
+def _drawn(operators: Operators, forward: Events, backward: Events) -> set[tuple[int, int]] | None:
+    events, at = operators.events, operators.timed
+    times = np.concatenate([forward.start, backward.start])
+    at = at[np.isin(events.start[operators.event[at]], times)]
+    rows = operators.event[at]
+    numbers = np.where(events.seq_id == NONE, -1, events.seq_id)[rows]
+    starts: dict[tuple[int, int], tuple[int, int]] = {}
+    for index, tid, start, number in zip(
+        at.tolist(),
+        events.tid[rows].tolist(),
+        events.start[rows].tolist(),
+        numbers.tolist(),
+        strict=True,
+    ):
+        # Of two that start together, the one with a sequence number takes part in flows.
+        other = starts.get((tid, start))
+        if other is None or (number >= 0 and other[1] < 0):
+            starts[tid, start] = index, number
+    sources = {id: starts.get(key) for id, key in _ends(forward)}
     pairs = set()
-    for end in trace.backward:
-        source = sources.get(end.id) if _hashable(end) else None
-        target = starts.get((end.tid, end.start))
+    for id, key in _ends(backward):
+        source, target = sources.get(id), starts.get(key)
         if source is not None and target is not None:
-            pairs.add((source, target))
+            pairs.add((source[0], target[0]))
     return pairs or None
 
 
-def _hashable(event: Event) -> bool:
-    return isinstance(event.id, int | str) and isinstance(event.tid, int | str)
+def _ends(flows: Events) -> list[tuple[int, tuple[int, int]]]:
+    known = (flows.id != NONE) & is_number(flows.tid)
+    keys = zip(flows.tid[known].tolist(), flows.start[known].tolist(), strict=True)
+    return list(zip(flows.id[known].tolist(), keys, strict=True))
 
 
-def _likelier(event: Event, other: Event | None) -> bool:
-    # Of two that start together, the one with a sequence number takes part in flows.
-    number = event.detail.seq_id
-    known = other.detail.seq_id if other is not None else None
-    return (number is not None and number >= 0) and (known is None or known < 0)
-
-
-def _by_sequence(nodes: list[HostNode]) -> set[tuple[int, int]]:
+def _by_sequence(nodes: Nodes) -> set[tuple[int, int]]:
     forward: dict[tuple[int, int], int] = {}
     pairs = set()
-    for index, node in enumerate(nodes):
-        if node.seq_id < 0:
-            continue
-        if not node.fw_tid:
-            forward[node.tid, node.seq_id] = index
-        elif node.scope == _BACKWARD_SCOPE:
-            source = forward.get((node.fw_tid, node.seq_id))
+    rows = np.flatnonzero(nodes.seq_id >= 0)
+    columns = (nodes.tid, nodes.seq_id, nodes.fw_tid, nodes.scope)
+    for index, tid, number, fw_tid, scope in zip(
+        rows.tolist(), *(column[rows].tolist() for column in columns), strict=True
+    ):
+        if not fw_tid:
+            forward[tid, number] = index
+        elif scope == _BACKWARD_SCOPE:
+            source = forward.get((fw_tid, number))
             if source is not None:
                 pairs.add((source, index))
     return pairs
 
 
-def _moved(
-    nodes: list[HostNode], events: list[Event | None], threads: dict[int, int]
-) -> list[tuple[int, int]]:
+def _moved(operators: Operators, threads: dict[int, int]) -> list[tuple[int, int]]:
+    nodes, at = operators.nodes, operators.timed
+    hosts, of = np.unique(nodes.tid[at], return_inverse=True)
+    homes = np.array([threads.get(tid, NONE) for tid in hosts.tolist()], np.int64)
+    is_home = operators.events.tid[operators.event[at]] == homes[of] if len(at) else at < 0
+    beside = np.isin(nodes.parent[at], nodes.parent[at[~is_home]])
+    at, is_home = at[beside], is_home[beside]
+    above = places(nodes.parent[at], nodes.id, np.arange(len(nodes)))
     before: dict[tuple[int, int], int] = {}
-    place = {node.id: index for index, node in enumerate(nodes)}
     found = []
-    for index, node in enumerate(nodes):
-        event = events[index]
-        if event is None:
+    for index, home, tid, parent, place in zip(
+        at.tolist(),
+        is_home.tolist(),
+        nodes.tid[at].tolist(),
+        nodes.parent[at].tolist(),
+        above.tolist(),
+        strict=True,
+    ):
+        if home:
+            before[tid, parent] = index
             continue
-        if event.tid == threads.get(node.tid):
-            before[node.tid, node.parent] = index
-            continue
-        source = before.get((node.tid, node.parent), place.get(node.parent))
+        source = before.get((tid, parent), None if place < 0 else place)
         if source is not None and source != index:
             found.append((source, index))
     return found
 
 
-def _ordered(source: Event | None, target: Event | None) -> bool:
-    return source is None or target is None or source.end <= target.start
+def _ordered(operators: Operators, source: int, target: int) -> bool:
+    rows, events = operators.event, operators.events
+    one, other = rows[source], rows[target]
+    return one < 0 or other < 0 or bool(events.end[one] <= events.start[other])
 
 
-def _started(source: Event | None, target: Event | None) -> bool:
-    return source is None or target is None or source.start <= target.start
+def _started(operators: Operators, source: int, target: int) -> bool:
+    rows, events = operators.event, operators.events
+    one, other = rows[source], rows[target]
+    return one < 0 or other < 0 or bool(events.start[one] <= events.start[other])

@@ -4,25 +4,32 @@ from __future__ import annotations
 
 from collections import defaultdict
 
+import numpy as np
+
 from yantra.tracing.pytorch import host as host_traces
 from yantra.tracing.pytorch import kineto as device_traces
 from yantra.tracing.pytorch.balance import Sum
 from yantra.tracing.pytorch.collector import without_collector
-from yantra.tracing.pytorch.host import HostNode, HostTrace
-from yantra.tracing.pytorch.kineto import Event, KinetoTrace
+from yantra.tracing.pytorch.event_columns import ODD, Column, Events, flags, is_number
+from yantra.tracing.pytorch.events import Event
+from yantra.tracing.pytorch.host import HostTrace
+from yantra.tracing.pytorch.host_nodes import ROOT_NAMES
+from yantra.tracing.pytorch.kineto import KinetoTrace
 from yantra.tracing.pytorch.link import (
     by_order,
+    columns,
     flows,
     launch_calls,
     launches,
     match,
     nesting,
     streams,
-    threads,
     waits,
 )
+from yantra.tracing.pytorch.link.operators import Operators
+from yantra.tracing.pytorch.link.ops import Ops
 from yantra.tracing.pytorch.link.records import Record, records
-from yantra.tracing.pytorch.linked import Annotation, DeviceOp, Flow, Linked, Operator, Wait
+from yantra.tracing.pytorch.linked import Annotation, DeviceOp, Linked, LinkReport
 
 
 @without_collector
@@ -41,13 +48,16 @@ def link_files(
     """
     if host is None:
         alone = device_traces.read(device, shapes=True)
-        return link_alone(alone, rank=unsaid if rank is None and alone.rank is None else rank)
+        made = _alone(alone, unsaid if rank is None and alone.rank is None else rank)
+        del alone  # much, which numbering needs no more
+        return columns.numbered(*made)
     host_trace = host_traces.read(host)
     device_trace = device_traces.read(device)
     if rank is None and device_trace.rank is None:
         rank = unsaid
-    where = f"{host} and {device}"
-    return link(host_trace, device_trace, rank=rank, where=where, partial=partial)
+    made = _both(host_trace, device_trace, rank, f"{host} and {device}", partial)
+    del host_trace, device_trace
+    return columns.numbered(*made)
 
 
 @without_collector
@@ -59,45 +69,60 @@ def link(
     where: str = "link",
     partial: bool = False,
 ) -> Linked:
-    found = match.match(host.nodes, device.cpu, where, partial=partial)
-    linked = _joined(host, device, found, rank)
-    _count_nodes(linked)
-    pids = {event.pid for event in device.cpu if isinstance(event.pid, int)}
-    if host.pid and pids and host.pid not in pids:
-        linked.report.problems.append(
-            f"the host trace is of process {host.pid} and the device trace of process {min(pids)}: "
-            "are they of one run?"
+    return columns.numbered(*_both(host, device, rank, where, partial))
+
+
+def _both(
+    host: HostTrace, device: KinetoTrace, rank: int | None, where: str, partial: bool
+) -> tuple[Linked, Operators, Ops]:
+    events = Events.of(device.cpu, device.where)
+    found = match.match(host.nodes, events, where, partial=partial)
+    made = _joined(host, device, events, found, rank)
+    report = made[0].report
+    _count_nodes(report)
+    pids = events.pid[is_number(events.pid)]
+    if host.pid and len(pids) and host.pid not in pids:
+        report.problems.append(
+            f"the host trace is of process {host.pid} and the device trace of process "
+            f"{pids.min()}: are they of one run?"
         )
-    return linked
+    return made
 
 
 @without_collector
 def link_alone(device: KinetoTrace, *, rank: int | None = None) -> Linked:
-    host, found = nesting.nested(device)
-    linked = _joined(host, device, found, rank)
-    linked.report.nested = True
-    return linked
+    return columns.numbered(*_alone(device, rank))
+
+
+def _alone(device: KinetoTrace, rank: int | None) -> tuple[Linked, Operators, Ops]:
+    events = Events.of(device.cpu, device.where)
+    host, found = nesting.nested(events)
+    made = _joined(host, device, events, found, rank)
+    made[0].report.nested = True
+    return made
 
 
 def _joined(
-    host: HostTrace, device: KinetoTrace, found: list[Event | None], rank: int | None
-) -> Linked:
+    host: HostTrace, device: KinetoTrace, events: Events, found: Column, rank: int | None
+) -> tuple[Linked, Operators, Ops]:
     linked = _frame(host, device, rank)
     linked.report.unread = device.unread
     linked.report.uncategorised = device.uncategorised
     linked.report.balance.events = device.balance
     linked.report.problems += device.problems
+    calls, works = Events.of(device.calls, device.where), Events.of(device.device, device.where)
     linked.origin_ns = min(
-        (event.start for events in device.lists()[:3] for event in events[:1]), default=0
+        (int(some.start[0]) for some in (events, calls, works) if len(some)), default=0
     )
-    on_thread = match.threads(host.nodes, found)
-    linked.operators = _operators(host.nodes, found, on_thread, linked.origin_ns)
-    _link_devices(linked, host, device, found)
-    linked.flows = flows.flows(host.nodes, found, on_thread, device)
-    _unclaimed(linked, device, found)
+    on_thread = match.threads(host.nodes, events, found)
+    operators = Operators(host.nodes, events, found, on_thread, linked.origin_ns)
+    ops = _link_devices(linked, operators, calls, works, device)
+    ends = Events.of(device.forward, device.where), Events.of(device.backward, device.where)
+    linked.flows = flows.flows(operators, on_thread, *ends)
+    _unclaimed(linked, events, found)
     _count_operators(linked, host, found)
-    _number(linked)
-    return linked
+    del operators.events
+    return linked, operators, ops
 
 
 def _frame(host: HostTrace, device: KinetoTrace, rank: int | None) -> Linked:
@@ -118,74 +143,48 @@ def _frame(host: HostTrace, device: KinetoTrace, rank: int | None) -> Linked:
     )
 
 
-def _operators(
-    nodes: list[HostNode], found: list[Event | None], on_thread: dict[int, int], origin: int
-) -> list[Operator]:
-    place = {node.id: index for index, node in enumerate(nodes)}
-    operators = []
-    for index, (node, event) in enumerate(zip(nodes, found, strict=True)):
-        parent = place.get(node.parent)
-        operator = Operator(
-            id=index,
-            host_id=node.id,
-            name=node.name,
-            parent=None if parent == index else parent,
-            tid=on_thread.get(node.tid, node.tid),
-            attrs=node.attrs,
-            inputs=node.inputs,
-            outputs=node.outputs,
-        )
-        if event is not None:
-            if isinstance(event.tid, int):
-                operator.tid = event.tid
-            operator.start_ns = event.start - origin
-            operator.dur_ns = operator.exclusive_ns = event.end - event.start
-            if event.args is not None:
-                operator.comm = event.args.comm()
-        operators.append(operator)
-    return operators
-
-
 def _link_devices(
-    linked: Linked, host: HostTrace, device: KinetoTrace, found: list[Event | None]
-) -> None:
+    linked: Linked, operators: Operators, every: Events, works: Events, device: KinetoTrace
+) -> Ops:
     report = linked.report
     origin = linked.origin_ns
-    used = {event.detail.correlation for event in device.device}
-    lost = launch_calls.count(device.calls, used, report)
-    unnumbered = by_order.unnumbered(device.device)
-    blocking = [call for call in lost if waits.is_blocking_copy(call)]
-    searched = {id(call) for call in (lost if unnumbered else blocking)}
-    calls = [call for call in device.calls if _matters(call, used) or id(call) in searched]
-    threads.nest(linked.operators, found, calls)
-    pairs = by_order.paired(unnumbered, lost, linked.operators) if unnumbered else {}
-    by_correlation = launches.by_correlation(calls)
-    owners = ((index, event) for index, event in enumerate(found) if event is not None)
-    ops = launches.device_ops(device.device, by_correlation, pairs, owners, origin, report)
+    used = np.unique(works.correlation)
+    lost = launch_calls.count(every, used, report)
+    unnumbered = by_order.unnumbered(works)
+    blocking = lost[every.named(waits.is_blocking_copy)[lost]]
+    kept = every.named(_BESIDES_LAUNCHES.__contains__) | np.isin(every.correlation, used)
+    kept[lost if unnumbered else blocking] = True
+    calls = every.rows(kept)
+    operators.nest(calls)
+    here = np.cumsum(kept) - 1
+    lost_calls = [calls[row] for row in here[lost]] if unnumbered else []
+    pairs = by_order.paired(unnumbered, lost_calls, operators) if unnumbered else {}
+    by_correlation = launches.ByCorrelation(calls)
+    ops = launches.device_ops(works, by_correlation, pairs, operators, origin, report)
     launch_calls.settle(report, len(unnumbered) - len(pairs), len(pairs))
-    linked.device_ops = ops
-    streams.stream_order(ops, report)
+    ops.follow(report)
     queues = streams.Queues(ops)
-    known = records(host.nodes)
-    collectives = _collectives(linked, known)
+    known = records(operators.nodes)
+    collectives = _collectives(linked, operators, ops, known)
     blocked = waits.Waits(queues, origin, report)
     recorded = streams.Records(calls)
     if device.syncs:
-        streams.recorded_waits(device.syncs, by_correlation, recorded, queues, origin, report)
-        blocked.recorded(device.syncs, by_correlation)
+        syncs = list(device.syncs)
+        streams.recorded_waits(syncs, by_correlation, recorded, queues, origin, report)
+        blocked.recorded(syncs, by_correlation)
     if device.unnamed or not device.syncs:
-        unsaid = calls if not device.syncs else _unnamed(calls, device)
+        unsaid = _waiting(calls, device)
         named = _awaited(known, collectives)
-        stream_waits = [call for call in unsaid if _makes_wait(call, linked)]
+        stream_waits = [call for call in unsaid if _makes_wait(call, operators)]
         streams.inferred_waits(stream_waits, recorded, queues, origin, named, report)
         blocked.inferred(unsaid)
     blocked.blocking_copies(ops, by_correlation)
-    blocked.without_records(blocking)
+    blocked.without_records(calls[row] for row in here[blocking])
     streams.communicator_order([(op, record.group) for op, record in collectives], report)
     linked.waits = waits.merged(blocked.found)
-    report.clock_problems += sum(
-        op.launch_start_ns is not None and op.start_ns < op.launch_start_ns for op in ops
-    )
+    early = ops.launched & (ops.start < ops.launch_start)
+    report.clock_problems += int(np.count_nonzero(early))
+    return ops
 
 
 _BESIDES_LAUNCHES = (
@@ -196,34 +195,34 @@ _BESIDES_LAUNCHES = (
 )
 
 
-def _matters(call: Event, used: set[int | None]) -> bool:
-    return call.name in _BESIDES_LAUNCHES or call.detail.correlation in used
+def _waiting(calls: Events, device: KinetoTrace) -> list[Event]:
+    """Calls that wait, of which no record says for what."""
+    wait = calls.named(lambda name: name in waits.SYNC_CALLS or name in streams.WAIT_CALLS)
+    if device.syncs:
+        wait &= np.isin(calls.correlation, list(device.unnamed))
+    return [calls[row] for row in np.flatnonzero(wait)]
 
 
-def _unnamed(calls: list[Event], device: KinetoTrace) -> list[Event]:
-    return [call for call in calls if call.detail.correlation in device.unnamed]
-
-
-def _makes_wait(call: Event, linked: Linked) -> bool:
+def _makes_wait(call: Event, operators: Operators) -> bool:
     # NCCL's own waits are no waits of the program.
     if call.name not in streams.WAIT_CALLS:
         return False
-    return call.owner < 0 or not linked.operators[call.owner].name.startswith("nccl:")
+    return call.owner < 0 or not operators.name(call.owner).startswith("nccl:")
 
 
-def _collectives(linked: Linked, known: dict[int, Record]) -> list[tuple[DeviceOp, Record]]:
+def _collectives(
+    linked: Linked, operators: Operators, ops: Ops, known: dict[int, Record]
+) -> list[tuple[DeviceOp, Record]]:
     names = {group.name for group in linked.groups}
     found = []
-    for op in linked.device_ops:
-        if not streams.is_collective(op):
-            continue
+    for op in map(ops.at, ops.named(streams.COLLECTIVES)):
         at = op.parent
         for _ in range(3):  # nccl:* inside record_param_comms inside c10d::*
             if at is None or at in known:
                 break
-            at = linked.operators[at].parent
+            at = operators.above(at)
         record = known.get(at) if at is not None else None
-        comm = linked.operators[at].comm if at is not None else None
+        comm = operators.comm.get(at) if at is not None else None
         if comm is not None and op.comm is None:
             op.comm = comm
         group = op.pg_name or (comm.group_name if comm else "") or (record.group if record else "")
@@ -247,90 +246,34 @@ def _awaited(
     }
 
 
-def _unclaimed(linked: Linked, device: KinetoTrace, found: list[Event | None]) -> None:
-    claimed = {event.index for event in found if event is not None}
-    for event in device.cpu:
-        if event.index in claimed:
-            continue
-        if event.cat == "user_annotation":
-            tid = event.tid if isinstance(event.tid, int) else -1
-            start = event.start - linked.origin_ns
-            span = event.end - event.start
-            linked.annotations.append(Annotation(event.name or "", tid, start, span))
-        else:
-            linked.report.unclaimed += 1
+def _unclaimed(linked: Linked, events: Events, found: Column) -> None:
+    claimed = np.zeros(len(events), bool)
+    claimed[found[found >= 0]] = True
+    noted = events.is_of("user_annotation")
+    for row in np.flatnonzero(~claimed & noted).tolist():
+        tid, name = int(events.tid[row]), events.texts[events.name[row]]
+        start, end = int(events.start[row]), int(events.end[row])
+        thread = tid if tid > ODD else -1
+        linked.annotations.append(Annotation(name, thread, start - linked.origin_ns, end - start))
+    linked.report.unclaimed += int(np.count_nonzero(~claimed & ~noted))
 
 
-def _count_operators(linked: Linked, host: HostTrace, found: list[Event | None]) -> None:
+def _count_operators(linked: Linked, host: HostTrace, found: Column) -> None:
     report = linked.report
     report.operators = len(found)
-    report.matched = sum(event is not None for event in found)
-    silent = sum(
-        event is None and _has_no_event(node.name)
-        for node, event in zip(host.nodes, found, strict=True)
-    )
-    report.unmatched = report.operators - report.matched - silent
+    report.matched = int(np.count_nonzero(found >= 0))
+    silent = flags(host.nodes.names, _has_no_event)[host.nodes.name] & (found < 0)
+    report.unmatched = report.operators - report.matched - int(np.count_nonzero(silent))
     report.missing_parents = host.missing_parents
 
 
 def _has_no_event(name: str) -> bool:
-    return name in host_traces.ROOT_NAMES or "process_group:init" in name
+    return name in ROOT_NAMES or host_traces.GROUP_INIT in name
 
 
-def _count_nodes(linked: Linked) -> None:
-    report = linked.report
-    nodes = report.balance.nodes = Sum(len(linked.operators))
+def _count_nodes(report: LinkReport) -> None:
+    nodes = report.balance.nodes = Sum(report.operators)
     nodes.add("operators with times", report.matched)
     nodes.add("operators without times", report.unmatched)
     silent = report.operators - report.matched - report.unmatched
     nodes.add("roots and records of process groups", silent)
-
-
-def _number(linked: Linked) -> None:
-    children: defaultdict[int, list[DeviceOp]] = defaultdict(list)
-    alone = []
-    for op in linked.device_ops:
-        if op.parent is None:
-            alone.append(op)
-        else:
-            children[op.parent].append(op)
-    of_operator = []
-    of_device = [0] * len(linked.device_ops)
-    ordered = []
-    next_id = 0
-    for index in range(len(linked.operators)):
-        of_operator.append(next_id)
-        next_id += 1
-        for op in children.get(index, ()):
-            of_device[op.id] = next_id
-            next_id += 1
-            ordered.append(op)
-    for op in alone:
-        of_device[op.id] = next_id
-        next_id += 1
-        ordered.append(op)
-    linked.device_ops = ordered
-    _renumber(linked, of_operator, of_device)
-
-
-def _renumber(linked: Linked, of_operator: list[int], of_device: list[int]) -> None:
-    for operator in linked.operators:
-        operator.id = of_operator[operator.id]
-        if operator.parent is not None:
-            operator.parent = of_operator[operator.parent]
-    for op in linked.device_ops:
-        op.id = of_device[op.id]
-        if op.parent is not None:
-            op.parent = of_operator[op.parent]
-        op.after = [of_device[other] for other in op.after]
-    for wait in linked.waits:
-        _renumber_wait(wait, of_operator, of_device)
-    linked.flows = [
-        Flow(flow.kind, of_operator[flow.source], of_operator[flow.target]) for flow in linked.flows
-    ]
-
-
-def _renumber_wait(wait: Wait, of_operator: list[int], of_device: list[int]) -> None:
-    if wait.op is not None:
-        wait.op = of_operator[wait.op]
-    wait.after = [of_device[other] for other in wait.after]

@@ -5,11 +5,12 @@ device.
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Iterator
+
+import numpy as np
 
 from yantra.tracing.pytorch.balance import Sum
-from yantra.tracing.pytorch.kineto import Event
+from yantra.tracing.pytorch.event_columns import Column, Events
 from yantra.tracing.pytorch.link.launches import launches
 from yantra.tracing.pytorch.linked import LinkReport
 
@@ -24,41 +25,45 @@ _PAIRED = "paired with a kernel by their order"
 _BEGINS, _ENDS = "StreamBeginCapture", "StreamEndCapture"
 
 
-def count(calls: Sequence[Event], used: set[int | None], report: LinkReport) -> list[Event]:
-    sums: Counter[str] = Counter()
-    capturing: defaultdict[Any, bool] = defaultdict(bool)
-    until: dict[Any, int] = {}  # end of each thread's launch call that has device ops
+def count(calls: Events, used: Column, report: LinkReport) -> Column:
+    """Count the calls that launch; the rows of those without work. `used`: correlations of it."""
+    served = np.isin(calls.correlation, used)
+    launching = calls.named(launches)
+    sums = Counter({_SERVED: int(np.count_nonzero(served))})
     lost = []
-    launching: dict[str | None, bool] = {}  # few names, many calls
-    captures: set[str | None] = set()
-    for call in calls:
-        name = call.name or ""
-        launch = launching.get(name)
-        if launch is None:
-            launch = launching[name] = launches(call)
-            if _BEGINS in name or _ENDS in name:
-                captures.add(name)
-        if name in captures:
-            capturing[call.tid] = _BEGINS in name
-        served = call.detail.correlation in used
-        if not served and not launch:
-            continue
-        if served:
-            kind = _SERVED
-            until[call.tid] = max(call.end, until.get(call.tid, call.end))
-        elif capturing[call.tid]:
-            kind = _CAPTURED
-        elif call.end <= until.get(call.tid, call.start - 1):
-            kind = _INSIDE
-        else:
-            kind = _EMPTY if "Launch" in name else _UNCOPIED
-            lost.append(call)
-        sums[kind] += 1
+    if (launching & ~served).any():
+        for row, kind in _without_work(calls, served, launching):
+            sums[kind] += 1
+            if kind in (_EMPTY, _UNCOPIED):
+                lost.append(row)
     report.launches = sums.total()
     report.balance.launches = Sum(report.launches)
     for kind in (_SERVED, _CAPTURED, _INSIDE, _EMPTY, _UNCOPIED):
         report.balance.launches.add(kind, sums[kind])
-    return lost
+    return np.array(lost, np.int64)
+
+
+def _without_work(calls: Events, served: Column, launching: Column) -> Iterator[tuple[int, str]]:
+    captures = calls.named(lambda name: _BEGINS in name or _ENDS in name)
+    capturing: defaultdict[int, bool] = defaultdict(bool)
+    until: dict[int, int] = {}  # end of each thread's launch call that has device ops
+    rows = np.flatnonzero(served | launching | captures)
+    columns = (calls.name, calls.tid, calls.start, calls.end, served, launching, captures)
+    for row, name, tid, start, end, is_served, launch, capture in zip(
+        rows.tolist(), *(column[rows].tolist() for column in columns), strict=True
+    ):
+        if capture:
+            capturing[tid] = _BEGINS in calls.texts[name]
+        if is_served:
+            until[tid] = max(end, until.get(tid, end))
+        elif not launch:
+            continue
+        elif capturing[tid]:
+            yield row, _CAPTURED
+        elif end <= until.get(tid, start - 1):
+            yield row, _INSIDE
+        else:
+            yield row, _EMPTY if "Launch" in calls.texts[name] else _UNCOPIED
 
 
 def settle(report: LinkReport, unnumbered: int, paired: int) -> None:

@@ -5,109 +5,108 @@ External id decides only if the call is missing or outside its thread's operator
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Mapping
+
+import numpy as np
 
 from yantra.tracing.pytorch.categories import FLOW
-from yantra.tracing.pytorch.kineto import Event
-from yantra.tracing.pytorch.linked import DeviceOp, LinkReport
+from yantra.tracing.pytorch.event_columns import NONE, Column, Events, flags
+from yantra.tracing.pytorch.events import Event
+from yantra.tracing.pytorch.link.match import places
+from yantra.tracing.pytorch.link.operators import Operators
+from yantra.tracing.pytorch.link.ops import Ops
+from yantra.tracing.pytorch.linked import LinkReport
 
 
-def by_correlation(calls: list[Event]) -> dict[int, Event]:
-    found: dict[int, Event] = {}
-    for call in calls:
-        number = call.detail.correlation
-        if number is not None and (number not in found or launches(call)):
-            found[number] = call
-    return found
+class ByCorrelation:
+    """Of each correlation number the last call that launches, else the first call."""
+
+    def __init__(self, calls: Events) -> None:
+        rows = np.flatnonzero(calls.correlation != NONE)
+        rows = rows[np.argsort(calls.correlation[rows], kind="stable")]
+        self.numbers, first = np.unique(calls.correlation[rows], return_index=True)
+        self.calls = calls
+        self._made: dict[int, Event] = {}
+        if not len(rows):
+            self.rows = rows
+            return
+        launching = np.where(calls.named(launches)[rows], rows, -1)
+        last = np.maximum.reduceat(launching, first)
+        self.rows = np.where(last < 0, rows[first], last)
+
+    def rows_of(self, numbers: Column) -> Column:
+        """The call's row for each number, or -1."""
+        return places(numbers, self.numbers, self.rows)
+
+    def get(self, number: int | None) -> Event | None:
+        if number is None:
+            return None
+        at = int(np.searchsorted(self.numbers, number))
+        if at == len(self.numbers) or self.numbers[at] != number:
+            return None
+        row = int(self.rows[at])
+        if row not in self._made:
+            self._made[row] = self.calls[row]
+        return self._made[row]
 
 
-def launches(call: Event) -> bool:
-    name = call.name or ""
+def launches(name: str) -> bool:
     return ("Launch" in name or "Memcpy" in name or "Memset" in name) and "HostFunc" not in name
 
 
 def device_ops(
-    events: list[Event],
-    calls: dict[int, Event],
-    paired: dict[int, Event],
-    owners: Iterable[tuple[int, Event]],
+    events: Events,
+    calls: ByCorrelation,
+    paired: Mapping[int, Event],
+    operators: Operators,
     origin: int,
     report: LinkReport,
-) -> list[DeviceOp]:
-    """Device ops by (start, end), with `parent` an index into the operators.
+) -> Ops:
+    """Device ops by (start, end).
 
-    `calls` by correlation; `paired`: launches found by order, by event index; `owners`: operator
-    indices with events.
+    `paired`: launches found by order, by event index.
     """
-    named: dict[int, tuple[int, Event]] = {}
-    for index, event in owners:
-        external = event.detail.external_id
-        if external is not None:
-            named.setdefault(external, (index, event))
-    events = sorted(events, key=_order)
-    ops = []
-    for number, event in enumerate(events):
-        op = _device_op(number, event, origin)
-        call, how = paired.get(event.index), "by_order"
-        if call is not None:
-            op.correlation = call.detail.correlation or 0
-        else:
-            call = calls.get(op.correlation)
-            how = "by_flow" if call is not None and call.cat == FLOW else "by_correlation"
-        if call is not None:
-            op.launch_tid = call.tid if isinstance(call.tid, int) else -1
-            op.launch_start_ns = call.start - origin
-            op.launch_end_ns = call.end - origin
-            op.launch_name = call.name or ""
-        op.parent = _parent(event, call, how, named, report)
-        ops.append(op)
+    numbers = np.where(events.correlation == NONE, 0, events.correlation)
+    order = np.lexsort((events.place, numbers, events.end, events.start))
+    ops = Ops(events, order, origin)
+    row = calls.rows_of(ops.correlation)
+    made = calls.calls
+    by_order = np.zeros(len(ops), bool)
+    for at in np.flatnonzero(np.isin(ops.place, list(paired))).tolist() if paired else ():
+        call = paired[int(ops.place[at])]
+        ops.correlation[at] = call.detail.correlation or 0
+        row[at] = np.flatnonzero(made.place == call.index)[0]
+        by_order[at] = True
+    launched = row >= 0
+    ops.launched_by(made, row)
+    owner = np.full(len(ops), -1)
+    if made.owner is not None:
+        owner[launched] = made.owner[row[launched]]
+    by_flow = launched & ~by_order
+    by_flow[launched] &= flags(made.texts, FLOW.__eq__)[made.cat[row[launched]]]
+    owned = owner >= 0
+    report.by_order = int(np.count_nonzero(owned & by_order))
+    report.by_flow = int(np.count_nonzero(owned & by_flow))
+    report.by_correlation = int(np.count_nonzero(owned)) - report.by_order - report.by_flow
+    named = _by_external_id(ops, operators, row, made)
+    named[owned] = -1
+    ops.parent = np.where(owned, owner, named)
+    report.by_external_id = int(np.count_nonzero(named >= 0))
+    report.orphans = int(np.count_nonzero(~launched & (named < 0)))
+    report.outside = int(np.count_nonzero(launched & ~owned & (named < 0)))
     report.device_ops = len(ops)
     return ops
 
 
-def _device_op(number: int, event: Event, origin: int) -> DeviceOp:
-    detail = event.detail
-    device = detail.device if detail.device is not None else event.pid
-    stream = detail.stream if detail.stream is not None else event.tid
-    comm = detail.comm()
-    return DeviceOp(
-        id=number,
-        name=event.name or "",
-        cat=event.cat or "",
-        device=device if isinstance(device, int) else 0,
-        stream=stream if isinstance(stream, int) else 0,
-        start_ns=event.start - origin,
-        dur_ns=event.end - event.start,
-        correlation=-1 if detail.correlation is None else detail.correlation,
-        parent=None,
-        bytes=detail.bytes,
-        pg_name=comm.group_name if comm else "",
-        comm=comm,
-    )
-
-
-def _parent(
-    event: Event,
-    call: Event | None,
-    how: str,
-    named: dict[int, tuple[int, Event]],
-    report: LinkReport,
-) -> int | None:
-    if call is not None and call.owner >= 0:
-        setattr(report, how, getattr(report, how) + 1)
-        return call.owner
-    external = event.detail.external_id
-    if external is not None and external != event.detail.correlation and external in named:
-        index, operator = named[external]
-        if operator.start <= (call or event).start:
-            report.by_external_id += 1
-            return index
-    if call is None:
-        report.orphans += 1
-    else:
-        report.outside += 1
-    return None
-
-
-def _order(event: Event) -> tuple[int, int, int, int]:
-    return event.start, event.end, event.detail.correlation or 0, event.index
+def _by_external_id(ops: Ops, operators: Operators, row: Column, calls: Events) -> Column:
+    events = operators.events
+    known = operators.timed[events.external[operators.event[operators.timed]] != NONE]
+    found = places(ops.external, events.external[operators.event[known]], known)
+    found[(ops.external == NONE) | (ops.external == ops.said)] = -1
+    at = np.flatnonzero(found >= 0)
+    began = events.start[operators.event[found[at]]]
+    issued = ops.start[at] + ops.origin
+    launched = row[at] >= 0
+    issued[launched] = calls.start[row[at][launched]]
+    found[at[began > issued]] = -1
+    return found

@@ -4,115 +4,129 @@ name, else by order if both traces have the same count.
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
+from collections import defaultdict
+
+import numpy as np
 
 from yantra.base.errors import TraceError
-from yantra.tracing.pytorch.host import HostNode
-from yantra.tracing.pytorch.kineto import Event
+from yantra.tracing.pytorch.event_columns import NONE, Column, Events, flags, is_number
+from yantra.tracing.pytorch.host_columns import Nodes
+from yantra.tracing.pytorch.host_nodes import ROOT_NAMES
 
 LEAST_SHARED = 0.5  # of the numbered operators of the smaller trace
 
 
-def match(
-    nodes: list[HostNode], events: list[Event], where: str, *, partial: bool = False
-) -> list[Event | None]:
-    """The event of every node, None where the device trace has none.
+def match(nodes: Nodes, events: Events, where: str, *, partial: bool = False) -> Column:
+    """The event of every node, -1 where the device trace has none.
 
     Raises TraceError for traces of two runs: shared numbers with other names, no match or, unless
     `partial`, less than LEAST_SHARED of the smaller trace's numbered operators.
     """
     found = _by_number(nodes, events, where)
-    _by_name(nodes, events, found)
-    operators = [index for index, node in enumerate(nodes) if not node.is_root]
-    if operators and events:
-        _check_shared(nodes, events, found, operators, where, partial)
+    is_operator = ~flags(nodes.names, ROOT_NAMES.__contains__)[nodes.name]
+    _by_name(nodes, events, found, is_operator)
+    if is_operator.any() and len(events):
+        _check_shared(nodes, events, found, is_operator, where, partial)
     return found
 
 
 def _check_shared(
-    nodes: list[HostNode],
-    events: list[Event],
-    found: list[Event | None],
-    operators: list[int],
-    where: str,
-    partial: bool,
+    nodes: Nodes, events: Events, found: Column, operators: Column, where: str, partial: bool
 ) -> None:
-    by_id = any(event.detail.rf_id for event in events)
-    told = [i for i in operators if (nodes[i].rf_id if by_id else nodes[i].seq_id >= 0)]
-    seen = sum(_is_numbered(event, by_id) for event in events)
-    if not told or not seen:
+    by_id = bool(_is_numbered(events.rf_id).any())
+    told = operators & ((nodes.rf_id != 0) if by_id else (nodes.seq_id >= 0))
+    numbered = _is_numbered(events.rf_id) if by_id else events.seq_id >= 0
+    seen = int(np.count_nonzero(numbered))
+    if not told.any() or not seen:
         told, seen = operators, len(events)
-    shared = sum(found[index] is not None for index in told)
-    if shared >= (1 if partial else LEAST_SHARED * min(len(told), seen)):
+    number = int(np.count_nonzero(told))
+    shared = int(np.count_nonzero(found[told] >= 0))
+    if shared >= (1 if partial else LEAST_SHARED * min(number, seen)):
         return
-    matched = sum(found[index] is not None for index in operators)
+    every = int(np.count_nonzero(operators))
+    matched = int(np.count_nonzero(found[operators] >= 0))
     raise TraceError(
-        f"{where}: the traces belong to different runs: of {len(told)} numbered operators in the "
+        f"{where}: the traces belong to different runs: of {number} numbered operators in the "
         f"host trace and {seen} in the device trace they share {shared}, expected at least "
-        f"{LEAST_SHARED:.0%} of the fewer; {len(operators) - matched} of {len(operators)} "
+        f"{LEAST_SHARED:.0%} of the fewer; {every - matched} of {every} "
         f"operators have no event, {len(events) - matched} of {len(events)} events no operator; "
         "give the two traces of one run, or the device trace alone; --partial links two that "
         "overlap in part"
     )
 
 
-def _is_numbered(event: Event, by_id: bool) -> bool:
-    detail = event.detail
-    return bool(detail.rf_id) if by_id else detail.seq_id is not None and detail.seq_id >= 0
+def _is_numbered(numbers: Column) -> Column:
+    is_numbered: Column = (numbers != NONE) & (numbers != 0)
+    return is_numbered
 
 
-def _by_number(nodes: list[HostNode], events: list[Event], where: str) -> list[Event | None]:
-    numbered: dict[int, Event] = {}
-    for event in events:
-        number = event.detail.rf_id
-        if number:
-            numbered.setdefault(number, event)
-    found: list[Event | None] = []
-    strangers: list[tuple[HostNode, Event]] = []
-    for node in nodes:
-        candidate = numbered.get(node.rf_id) if node.rf_id else None
-        if candidate is not None and candidate.name != node.name:
-            strangers.append((node, candidate))
-            candidate = None
-        found.append(candidate)
-    same = sum(event is not None for event in found)
-    if len(strangers) > same:
-        node, event = strangers[0]
+def places(sought: Column, known: Column, rows: Column) -> Column:
+    """For each number the row of the first that has it, -1 if none has."""
+    if not len(known):
+        return np.full(len(sought), -1)
+    numbers, first = np.unique(known, return_index=True)
+    at = np.minimum(np.searchsorted(numbers, sought), len(numbers) - 1)
+    return np.where(numbers[at] == sought, rows[first[at]], -1)
+
+
+def _by_number(nodes: Nodes, events: Events, where: str) -> Column:
+    rows = np.flatnonzero(_is_numbered(events.rf_id))
+    found = places(nodes.rf_id, events.rf_id[rows], rows)
+    found[nodes.rf_id == 0] = -1
+    known = {text: place for place, text in enumerate(events.texts)}
+    as_event = np.array([known.get(name, -1) for name in nodes.names], np.int64)
+    paired = np.flatnonzero(found >= 0)
+    differ = as_event[nodes.name[paired]] != events.name[found[paired]]
+    strangers = paired[differ]
+    if len(strangers) > len(paired) - len(strangers):
+        node, event = strangers[0], found[strangers[0]]
         raise TraceError(
-            f"{where}: the traces belong to different runs: of {same + len(strangers)} record "
-            f"function ids in both, {len(strangers)} have different names (id {node.rf_id} is "
-            f"{node.name!r} in the host trace and {event.name!r} in the device trace); give the "
+            f"{where}: the traces belong to different runs: of {len(paired)} record "
+            f"function ids in both, {len(strangers)} have different names (id {nodes.rf_id[node]} "
+            f"is {nodes.names[nodes.name[node]]!r} in the host trace and "
+            f"{events.texts[events.name[event]]!r} in the device trace); give the "
             "two traces of one run"
         )
+    found[strangers] = -1
     return found
 
 
-def _by_name(nodes: list[HostNode], events: list[Event], found: list[Event | None]) -> None:
-    waiting: defaultdict[tuple[str, int], list[int]] = defaultdict(list)
-    numbered = any(event.detail.rf_id for event in events)
-    for index, node in enumerate(nodes):
-        known = node.rf_id and numbered
-        if found[index] is None and not known and not node.is_root:
-            waiting[node.name, node.seq_id].append(index)
-    if not waiting:
+def _by_name(nodes: Nodes, events: Events, found: Column, operators: Column) -> None:
+    numbered = _is_numbered(events.rf_id)
+    known = (nodes.rf_id != 0) & numbered.any()
+    rows = np.flatnonzero((found < 0) & ~known & operators)
+    if not len(rows):
         return
-    offered: defaultdict[tuple[str, int], list[Event]] = defaultdict(list)
-    for event in events:
-        detail = event.detail
-        if not detail.rf_id:
-            seq_id = -1 if detail.seq_id is None else detail.seq_id
-            offered[event.name or "", seq_id].append(event)
+    waiting: defaultdict[tuple[str, int], list[int]] = defaultdict(list)
+    for row, name, number in zip(
+        rows.tolist(), nodes.name[rows].tolist(), nodes.seq_id[rows].tolist(), strict=True
+    ):
+        waiting[nodes.names[name], number].append(row)
+    offered: defaultdict[tuple[str, int], list[int]] = defaultdict(list)
+    rows = np.flatnonzero(~numbered)
+    numbers = np.where(events.seq_id == NONE, -1, events.seq_id)[rows]
+    for row, name, number in zip(
+        rows.tolist(), events.name[rows].tolist(), numbers.tolist(), strict=True
+    ):
+        offered[events.texts[name], number].append(row)
     for key, indices in waiting.items():
         candidates = offered.get(key, ())
         if len(candidates) == len(indices):
-            for index, event in zip(indices, candidates, strict=True):
-                found[index] = event
+            found[indices] = candidates
 
 
-def threads(nodes: list[HostNode], found: list[Event | None]) -> dict[int, int]:
+def threads(nodes: Nodes, events: Events, found: Column) -> dict[int, int]:
     """The device trace's thread on which most operators of each host thread ran."""
-    votes: defaultdict[int, Counter[int]] = defaultdict(Counter)
-    for node, event in zip(nodes, found, strict=True):
-        if event is not None and isinstance(event.tid, int):
-            votes[node.tid][event.tid] += 1
-    return {tid: count.most_common(1)[0][0] for tid, count in votes.items()}
+    rows = np.flatnonzero(found >= 0)
+    rows = rows[is_number(events.tid[found[rows]])]
+    if not len(rows):
+        return {}
+    ran, on = np.unique(events.tid[found[rows]], return_inverse=True)
+    hosts, of = np.unique(nodes.tid[rows], return_inverse=True)
+    pairs, first, votes = np.unique(of * len(ran) + on, return_index=True, return_counts=True)
+    order = np.lexsort((first, -votes, pairs // len(ran)))  # the winner of each first
+    winners: dict[int, int] = {}
+    for pair in pairs[order].tolist():
+        host, thread = divmod(pair, len(ran))
+        winners.setdefault(int(hosts[host]), int(ran[thread]))
+    return winners

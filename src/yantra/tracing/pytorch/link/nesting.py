@@ -9,115 +9,113 @@ A gloo worker's work goes to the calling thread, as in a host trace, if there is
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Callable
 from math import prod
 from typing import Any
 
 import msgspec
+import numpy as np
 from msgspec import Raw
 
+from yantra import _core
 from yantra.base.documents import json_value
 from yantra.tracing.pytorch.calls import sort_of
-from yantra.tracing.pytorch.host import HostNode, HostTrace
-from yantra.tracing.pytorch.kineto import Event, KinetoTrace, ShapedArgs
-from yantra.tracing.pytorch.link.threads import encloses
+from yantra.tracing.pytorch.event_columns import NONE, Column, Events, distinct, is_number
+from yantra.tracing.pytorch.host import HostTrace
+from yantra.tracing.pytorch.host_columns import Nodes, layout_of
 from yantra.tracing.pytorch.linked import EMPTY_IO, Attr
 from yantra.tracing.pytorch.tensors import dtype_bytes
 
 SCHEMA = "1.1.1-chakra.0.0.4"
 _PROCESS, _THREAD = (f"[pytorch|profiler|execution_trace|{what}]" for what in ("process", "thread"))
 _USER_SCOPE = 7
+_WHOLE = (
+    ("rf_id", "uint64"),
+    ("fw_parent", "uint64"),
+    ("seq_id", "int64"),
+    ("scope", "uint64"),
+    ("tid", "uint64"),
+    ("fw_tid", "uint64"),
+)
+_ATTRS = [*(Attr(name, kind, 0) for name, kind in _WHOLE), Attr("op_schema", "string", "")]
+_EMPTY = bytes(EMPTY_IO)
 _WORDS = re.compile(r"\b(?:True|False)\b")
 _FRACTION = re.compile(r"(\d)\.(?=[,\]\se]|$)")
 _ROOT = 1
 
 
-def nested(trace: KinetoTrace) -> tuple[HostTrace, list[Event | None]]:
-    events = sorted(trace.cpu, key=_order)
-    threads = {tid: number for number, tid in enumerate(_threads(events), _ROOT + 1)}
-    nodes = [_root(_ROOT, _PROCESS, 0)]
-    nodes += [_root(number, _THREAD, number) for number in threads.values()]
-    found: list[Event | None] = [None] * len(nodes)
-    caller = _caller(events)
-    inputs = _Inputs()
-    stacks: dict[Any, list[tuple[Event, int]]] = {tid: [] for tid in threads}
-    for id, event in enumerate(events, len(nodes) + 1):
-        tid = event.tid if caller is None or not _is_work(event) else caller
-        stack = stacks[event.tid]
-        while stack and not encloses(stack[-1][0], event):
-            stack.pop()
-        parent = stack[-1][1] if stack else threads[tid]
-        stack.append((event, id))
-        nodes.append(_node(id, event, parent, threads[tid], inputs))
-        found.append(event)
-    pid = next((event.pid for event in events if isinstance(event.pid, int)), 0)
-    return HostTrace(SCHEMA, pid, "", 0, 0, nodes), found
+def nested(events: Events) -> tuple[HostTrace, Column]:
+    """The host trace, and the event of each of its nodes, -1 for roots."""
+    external = np.where(events.external == NONE, 0, events.external)
+    order = np.lexsort((events.place, external, -events.end, events.start))
+    lane = events.tid[order]
+    tids, first, thread = np.unique(lane, return_index=True, return_inverse=True)
+    rank = np.empty(len(tids), np.int64)
+    rank[np.argsort(first)] = np.arange(len(tids))
+    roots = len(tids) + 1  # the process and its threads
+    thread = _ROOT + 1 + rank[thread]
+    called = np.unique(thread[_are(events, order, lambda name: sort_of(name) == "api")])
+    if len(called) == 1:  # the thread of all calls of collectives
+        thread[_are(events, order, lambda name: name.startswith("gloo:"))] = called[0]
+    around = np.asarray(_core.enclosing(events.start[order], events.end[order], lane))
+    parent = np.where(around < 0, thread, _ROOT + roots + around)
+    seq_id = np.where(events.seq_id == NONE, -1, events.seq_id)[order]
+    rf_id = np.where(events.rf_id == NONE, 0, events.rf_id)[order]
+    scope = np.where(events.is_of("user_annotation")[order], _USER_SCOPE, 0)
+    of_thread = np.arange(_ROOT, _ROOT + roots)
+    of_thread[0] = 0
+    zeros = np.zeros(roots, np.int64)
+    columns: dict[str, Column] = {
+        "id": np.arange(_ROOT, _ROOT + roots + len(order)),
+        "parent": np.concatenate([zeros + _ROOT, parent]),
+        "rf_id": np.concatenate([zeros, rf_id]),
+        "seq_id": np.concatenate([zeros - 1, seq_id]),
+        "scope": np.concatenate([zeros + _USER_SCOPE, scope]),
+        "tid": np.concatenate([of_thread, thread]),
+    }
+    names = distinct([*events.texts, _PROCESS, _THREAD], np.arange(len(events.texts) + 2))
+    texts, places = names
+    own = np.full(roots, places[-1])
+    own[0] = places[-2]
+    columns["name"] = np.concatenate([own, places[events.name[order]]]).astype(np.uint32)
+    nodes = _nodes(columns, texts, events, order)
+    found = np.concatenate([zeros - 1, order])
+    pids = events.pid[order]
+    pid = pids[is_number(pids)][:1].tolist()
+    return HostTrace(SCHEMA, pid[0] if pid else 0, "", 0, 0, nodes), found
 
 
-def _order(event: Event) -> tuple[int, int, int, int]:
-    # A caller sorts before what it called, also at equal times.
-    return event.start, -event.end, event.detail.external_id or 0, event.index
+def _are(events: Events, order: Column, holds: Callable[[str], bool]) -> Column:
+    return events.named(holds)[order]
 
 
-def _threads(events: Iterable[Event]) -> Iterable[Any]:
-    return dict.fromkeys(event.tid for event in events)
+def _nodes(columns: dict[str, Column], texts: list[str], events: Events, order: Column) -> Nodes:
+    layout, said = layout_of(_ATTRS)
+    count = len(columns["id"])
+    zeros = np.zeros(count, np.int64)
+    named = {**columns, "fw_parent": zeros, "fw_tid": zeros}
+    numbers = np.stack([named[name] for name, _ in _WHOLE], axis=1)
+    made = [_EMPTY, *(_inputs(shapes) for shapes in events.inputs)]
+    tensors, places = distinct(made, np.arange(len(made), dtype=np.uint32))
+    inputs = np.zeros(count, np.uint32)
+    if len(events.shapes):
+        inputs[count - len(order) :] = places[1 + events.shapes[order]]
+    roots = count - len(order)
+    columns["tid"][:roots] = columns["scope"][:roots] = 0  # in their attributes only
+    columns |= {
+        "fw_tid": zeros,
+        "layout": np.zeros(count, np.uint32),
+        "inputs": inputs,
+        "outputs": np.zeros(count, np.uint32),
+        "numbers": numbers.reshape(-1),
+        "first": np.arange(count, dtype=np.uint64) * np.uint64(len(said)),
+    }
+    return Nodes(columns, texts, [layout], tensors)
 
 
-def _caller(events: Iterable[Event]) -> Any:
-    # The thread of all calls of collectives, None if several.
-    threads = {event.tid for event in events if sort_of(event.name or "") == "api"}
-    return threads.pop() if len(threads) == 1 else None
-
-
-def _is_work(event: Event) -> bool:
-    return (event.name or "").startswith("gloo:")
-
-
-def _root(id: int, name: str, thread: int) -> HostNode:
-    return HostNode(id, name, _ROOT, _attrs(0, -1, _USER_SCOPE, thread), EMPTY_IO, EMPTY_IO)
-
-
-def _node(id: int, event: Event, parent: int, thread: int, inputs: _Inputs) -> HostNode:
-    detail = event.detail
-    scope = _USER_SCOPE if event.cat == "user_annotation" else 0
-    seq_id = -1 if detail.seq_id is None else detail.seq_id
-    rf_id = detail.rf_id or 0
-    return HostNode(
-        id=id,
-        name=event.name or "",
-        parent=parent,
-        attrs=_attrs(rf_id, seq_id, scope, thread),
-        inputs=inputs.of(detail) if isinstance(detail, ShapedArgs) else EMPTY_IO,
-        outputs=EMPTY_IO,
-        rf_id=rf_id,
-        tid=thread,
-        seq_id=seq_id,
-        scope=scope,
-    )
-
-
-def _attrs(rf_id: int, seq_id: int, scope: int, thread: int) -> list[Attr]:
-    return [
-        Attr("rf_id", "uint64", rf_id),
-        Attr("fw_parent", "uint64", 0),
-        Attr("seq_id", "int64", seq_id),
-        Attr("scope", "uint64", scope),
-        Attr("tid", "uint64", thread),
-        Attr("fw_tid", "uint64", 0),
-        Attr("op_schema", "string", ""),
-    ]
-
-
-class _Inputs:
-    def __init__(self) -> None:
-        self._known: dict[tuple[bytes, bytes, bytes, bytes], Raw] = {}
-
-    def of(self, args: ShapedArgs) -> Raw:
-        key = bytes(args.dims), bytes(args.types), bytes(args.concrete), bytes(args.strides)
-        made = self._known.get(key)
-        if made is None:
-            made = self._known[key] = _io(*(_list(text) for text in key))
-        return made
+def _inputs(shapes: bytes) -> bytes:
+    dims, types, concrete, strides = (_list(text) for text in shapes.split(b"\0")[:4])
+    return bytes(_io(dims, types, concrete, strides))
 
 
 def _list(text: bytes) -> list[Any]:

@@ -10,9 +10,12 @@ from __future__ import annotations
 from typing import Any
 
 import msgspec
+import numpy as np
 from msgspec import Struct
 
-from yantra.tracing.pytorch.host import HostNode
+from yantra.tracing.pytorch.event_columns import flags
+from yantra.tracing.pytorch.host_columns import Nodes
+from yantra.tracing.pytorch.host_nodes import HostNode
 
 _NAME = "record_param_comms"
 
@@ -29,14 +32,13 @@ class _Inputs(Struct):
     values: list[Any] = []
 
 
-def records(nodes: list[HostNode]) -> dict[int, Record]:
+def records(nodes: Nodes) -> dict[int, Record]:
     decoder = msgspec.json.Decoder(_Inputs)
     found = {}
-    for index, node in enumerate(nodes):
-        if node.name == _NAME:
-            record = _record(node, decoder)
-            if record is not None:
-                found[index] = record
+    for index in np.flatnonzero(flags(nodes.names, _NAME.__eq__)[nodes.name]).tolist():
+        record = _record(nodes[index], decoder)
+        if record is not None:
+            found[index] = record
     return found
 
 

@@ -7,8 +7,15 @@ from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
 from collections import defaultdict
+from collections.abc import Callable, Sequence
+from typing import Any, cast
 
-from yantra.tracing.pytorch.kineto import Event
+import numpy as np
+
+from yantra.tracing.pytorch.event_columns import Column, Events
+from yantra.tracing.pytorch.events import Event
+from yantra.tracing.pytorch.link.launches import ByCorrelation
+from yantra.tracing.pytorch.link.ops import Ops
 from yantra.tracing.pytorch.linked import DeviceOp, LinkReport
 
 _NOISE_NS = 1000
@@ -21,20 +28,20 @@ Place = tuple[int, int]  # device, stream
 class Queues:
     """Device ops of every stream in launch order."""
 
-    def __init__(self, ops: list[DeviceOp]) -> None:
+    def __init__(self, ops: Ops) -> None:
         self.ops = ops
+        issued = ops.issued()
         self.by_stream: dict[Place, _Queue] = {}
+        for rows in _grouped(ops.lane):
+            place = int(ops.device[rows[0]]), int(ops.stream[rows[0]])
+            self.by_stream[place] = _Queue(ops.at, rows, issued[rows], ops.end[rows])
         self.by_thread: dict[int, _Queue] = {}
-        streams: defaultdict[Place, list[DeviceOp]] = defaultdict(list)
-        threads: defaultdict[int, list[DeviceOp]] = defaultdict(list)
-        for op in ops:
-            streams[op.device, op.stream].append(op)
-            if op.launch_tid is not None:
-                threads[op.launch_tid].append(op)
-        for place, queue in streams.items():
-            self.by_stream[place] = _Queue(queue)
-        for tid, queue in threads.items():
-            self.by_thread[tid] = _Queue(sorted(queue, key=_launch))
+        launched = np.flatnonzero(ops.launched)
+        launched = launched[np.argsort(ops.launch_start[launched], kind="stable")]
+        for rows in _grouped(ops.launch_tid[launched]):
+            tid = int(ops.launch_tid[launched[rows[0]]])
+            here = launched[rows]
+            self.by_thread[tid] = _Queue(ops.at, here, issued[here], ops.end[here])
 
     def last_before(self, place: Place, time: int) -> DeviceOp | None:
         queue = self.by_stream.get(place)
@@ -53,7 +60,7 @@ class Queues:
         return queue.first_after(time) if queue else None
 
     def ended_before(self, op: DeviceOp) -> int:
-        return self.ops[op.after[0]].end_ns if op.after else 0
+        return int(self.ops.end[op.after[0]]) if op.after else 0
 
     def ended_last(self, op: DeviceOp, time: int) -> list[DeviceOp]:
         """Of other streams, the last op ended before `op` starts, if launched before `time`."""
@@ -76,66 +83,45 @@ class Queues:
         return list(self.by_stream)
 
 
+def _grouped(numbers: Column) -> list[Column]:
+    """Rows of each number, numbers in order of appearance."""
+    if not len(numbers):
+        return []
+    order = np.argsort(numbers, kind="stable")
+    starts = np.flatnonzero(np.diff(numbers[order])) + 1
+    return sorted(np.split(order, starts), key=lambda rows: int(rows[0]))
+
+
 class _Queue:
-    def __init__(self, ops: list[DeviceOp]) -> None:
-        times = []
-        latest: int | None = None
-        for op in reversed(ops):
-            time = op.start_ns if op.launch_start_ns is None else op.launch_start_ns
-            latest = time if latest is None else min(latest, time)
-            times.append(latest)
-        self.times = times[::-1]
-        self.ops = ops
+    """Rows in order of launch; `at` makes an op of one."""
+
+    def __init__(
+        self, at: Callable[[int], DeviceOp], rows: Column, issued: Column, ends: Column
+    ) -> None:
+        self._at = at
+        self._rows = _view(rows)
+        self._ends = _view(ends)
+        self.times = _view(np.minimum.accumulate(issued[::-1])[::-1])
 
     def last_before(self, time: int) -> DeviceOp | None:
         index = bisect_left(self.times, time)
-        return self.ops[index - 1] if index else None
+        return self._at(self._rows[index - 1]) if index else None
 
     def ended_by(self, time: int) -> DeviceOp | None:
-        index = bisect_right(self.ops, time, key=_ended)
-        return self.ops[index - 1] if index else None
+        index = bisect_right(self._ends, time)
+        return self._at(self._rows[index - 1]) if index else None
 
     def first_after(self, time: int) -> DeviceOp | None:
         index = bisect_right(self.times, time)
-        return self.ops[index] if index < len(self.ops) else None
+        return self._at(self._rows[index]) if index < len(self.times) else None
+
+
+def _view(column: Column) -> memoryview:
+    return memoryview(cast("Any", np.ascontiguousarray(column)))
 
 
 def _launch(op: DeviceOp) -> int:
     return op.launch_start_ns or 0
-
-
-def _ended(op: DeviceOp) -> int:
-    return op.end_ns
-
-
-def stream_order(ops: list[DeviceOp], report: LinkReport) -> None:
-    """Put the stream's previous op first into every op's `after`.
-
-    Ops of one launched graph may overlap; then it is the last that had ended.
-    """
-    streams: defaultdict[Place, list[DeviceOp]] = defaultdict(list)
-    for op in ops:
-        streams[op.device, op.stream].append(op)
-    overlaps = 0
-    for queue in streams.values():
-        ended: DeviceOp | None = None
-        running: list[DeviceOp] = []
-        for op in queue:
-            still = []
-            for earlier in running:
-                if earlier.end_ns > op.start_ns + _NOISE_NS:
-                    still.append(earlier)
-                elif ended is None or (earlier.end_ns, earlier.id) > (ended.end_ns, ended.id):
-                    ended = earlier
-            overlaps += bool(still)
-            if ended is not None:
-                op.after.append(ended.id)
-            running = [*still, op]
-    if overlaps:
-        report.problems.append(
-            f"{overlaps} device ops overlap with an earlier op of their own stream; "
-            "they wait for the last op that had ended"
-        )
 
 
 RECORD_CALLS = frozenset(
@@ -144,11 +130,11 @@ RECORD_CALLS = frozenset(
 
 
 class Records:
-    def __init__(self, calls: list[Event]) -> None:
+    def __init__(self, calls: Events) -> None:
         self.by_thread: defaultdict[object, list[Event]] = defaultdict(list)
-        for call in calls:
-            if call.name in RECORD_CALLS:
-                self.by_thread[call.tid].append(call)
+        for row in np.flatnonzero(calls.named(RECORD_CALLS.__contains__)).tolist():
+            call = calls[row]
+            self.by_thread[call.tid].append(call)
 
     def before(self, call: Event) -> Event | None:
         own = self.by_thread.get(call.tid, [])
@@ -161,8 +147,8 @@ def _start(call: Event) -> int:
 
 
 def recorded_waits(
-    syncs: list[Event],
-    calls: dict[int, Event],
+    syncs: Sequence[Event],
+    calls: ByCorrelation,
     records: Records,
     queues: Queues,
     origin: int,
@@ -201,8 +187,12 @@ def _wait(target: DeviceOp, source: DeviceOp, report: LinkReport) -> bool:
     return True
 
 
+COLLECTIVES = ("nccl", "rccl", "oneccl")
+"""How kernels of collectives begin."""
+
+
 def is_collective(op: DeviceOp) -> bool:
-    return op.name.startswith(("nccl", "rccl", "oneccl"))
+    return op.name.startswith(COLLECTIVES)
 
 
 def inferred_waits(
@@ -286,8 +276,9 @@ class _Inferred:
 
 
 class _Open:
-    def __init__(self, ops: list[DeviceOp]) -> None:
-        self.queue = [op for op in ops if op.launch_start_ns is not None and is_collective(op)]
+    def __init__(self, ops: Ops) -> None:
+        found = (ops.at(op) for op in ops.named(COLLECTIVES) if ops.launched[op])
+        self.queue = list(found)
         self.queue.sort(key=_launch)
         self.places = {op.id: index for index, op in enumerate(self.queue)}
         self.first = 0

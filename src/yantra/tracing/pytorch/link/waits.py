@@ -8,7 +8,14 @@ An awaited op was launched before the call and ended before it returned.
 
 from __future__ import annotations
 
-from yantra.tracing.pytorch.kineto import Event
+from collections.abc import Iterable, Sequence
+
+import numpy as np
+
+from yantra.tracing.pytorch.event_columns import flags
+from yantra.tracing.pytorch.events import Event
+from yantra.tracing.pytorch.link.launches import ByCorrelation
+from yantra.tracing.pytorch.link.ops import Ops
 from yantra.tracing.pytorch.link.streams import Place, Queues
 from yantra.tracing.pytorch.linked import DeviceOp, LinkReport, Wait
 
@@ -26,7 +33,7 @@ class Waits:
         self.report = report
         self.found: list[Wait] = []
 
-    def recorded(self, syncs: list[Event], calls: dict[int, Event]) -> None:
+    def recorded(self, syncs: Sequence[Event], calls: ByCorrelation) -> None:
         for sync in syncs:
             detail = sync.detail
             if detail.sync_kind == "Stream Wait Event":
@@ -50,7 +57,7 @@ class Waits:
                 self._add(call, known, "event")
 
     def _recorded_event(
-        self, sync: Event, call: Event, calls: dict[int, Event]
+        self, sync: Event, call: Event, calls: ByCorrelation
     ) -> list[DeviceOp] | None:
         """Old traces name the stream but not the record: what ended last there."""
         detail = sync.detail
@@ -63,7 +70,7 @@ class Waits:
             return self._last_of([place], call, record.start) if record else None
         return [op for op in self._candidates(call) if (op.device, op.stream) == place]
 
-    def inferred(self, calls: list[Event]) -> None:
+    def inferred(self, calls: Iterable[Event]) -> None:
         for call in calls:
             name = call.name or ""
             if name in DEVICE_CALLS:
@@ -78,15 +85,17 @@ class Waits:
                 continue
             self._add(call, known, "call")
 
-    def blocking_copies(self, ops: list[DeviceOp], calls: dict[int, Event]) -> None:
-        for op in ops:
-            if op.cat != "gpu_memcpy" or not _blocks(op):
+    def blocking_copies(self, ops: Ops, calls: ByCorrelation) -> None:
+        copies = flags(ops.texts, "gpu_memcpy".__eq__)[ops.cat]
+        for at in np.flatnonzero(copies).tolist():
+            if not _blocks(ops.texts[ops.name[at]], ops.launch_texts[ops.launch_name[at]]):
                 continue
+            op = ops.at(at)
             call = calls.get(op.correlation)
             if call is not None and op.end_ns <= call.end - self.origin + _NOISE_NS:
                 self._add(call, [op], "call")
 
-    def without_records(self, calls: list[Event]) -> None:
+    def without_records(self, calls: Iterable[Event]) -> None:
         """Add blocking copies whose records, and so what they waited for, are lost."""
         for call in calls:
             self._add(call, None, "call")
@@ -156,8 +165,7 @@ class Waits:
         )
 
 
-def is_blocking_copy(call: Event) -> bool:
-    name = call.name or ""
+def is_blocking_copy(name: str) -> bool:
     return "Memcpy" in name and "Async" not in name
 
 
@@ -174,10 +182,10 @@ def _begin(wait: Wait) -> tuple[int, int]:
     return wait.start_ns, wait.tid
 
 
-def _blocks(op: DeviceOp) -> bool:
-    if "Async" not in op.launch_name:
-        return "DtoD" not in op.name
-    return "Pageable" in op.name and ("DtoH" in op.name or "Device -> Pageable" in op.name)
+def _blocks(name: str, call: str) -> bool:
+    if "Async" not in call:
+        return "DtoD" not in name
+    return "Pageable" in name and ("DtoH" in name or "Device -> Pageable" in name)
 
 
 def _end(op: DeviceOp) -> tuple[int, int]:
