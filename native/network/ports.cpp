@@ -81,8 +81,7 @@ inline u32 PortNetwork::take_transit(const Message& message, u32 dst, u64 begins
     transit.passes = false;
     transit.port = ports_.of(ports_.links().next(transit.stop, dst));
     transit.arrives = begins_at + formula_.ticks(message, message.ranks, use_);
-    transit.comes = begins_at;
-    transit.ideal_begin = begins_at;
+    transit.comes = transit.head = transit.ideal_head = begins_at;
     const u32 dimension = ports_[transit.port].dimension;
     transit.ideal_tail = begins_at + ports_.busy_ticks(dimension, message.bytes);
     return at;
@@ -164,12 +163,13 @@ void PortNetwork::serve(Gathered& gathered) {
 inline void PortNetwork::serve_one(u32 at) {
     Transit& transit = transits_[at];
     Port& port = ports_[transit.port];
+    const u64 head = std::max(transit.head, port.free);
     const u64 begin = std::max(transit.comes, port.free);
     const u64 tail = begin + ports_.busy_ticks(port.dimension, transit.bytes);
     port.free = tail;
     ports_.carry(transit.port, transit.bytes, 1);
     probe_.holds(at, ports_.recorded(transit.port), begin, tail, transit.bytes);
-    go_on(at, begin, tail);
+    go_on(at, head, begin, tail);
 }
 
 // Equal parts of the rate, shortest message first.
@@ -179,7 +179,8 @@ void PortNetwork::share(std::span<const u32> transits) {
                      [this](u32 a, u32 b) { return transits_[a].bytes < transits_[b].bytes; });
     const u32 port = transits_[by_size.front()].port;
     const double bytes_per_ns = grid_.dimension(ports_[port].dimension).bytes_per_ns;
-    const u64 begin = std::max(transits_[by_size.front()].comes, ports_[port].free);
+    const u64 free = ports_[port].free;
+    const u64 begin = std::max(transits_[by_size.front()].comes, free);
     u64 through = 0;   // bytes of those that end before
     for (std::size_t i = 0; i < by_size.size(); ++i) {
         const u64 bytes = transits_[by_size[i]].bytes;
@@ -189,11 +190,11 @@ void PortNetwork::share(std::span<const u32> transits) {
         through += bytes;
         ports_.carry(port, bytes, 1);
         probe_.holds(by_size[i], ports_.recorded(port), begin, tail, bytes);
-        go_on(by_size[i], begin, tail);
+        go_on(by_size[i], std::max(transits_[by_size[i]].head, free), begin, tail);
     }
 }
 
-void PortNetwork::go_on(u32 at, u64 begins_at, u64 tail) {
+void PortNetwork::go_on(u32 at, u64 head, u64 begins_at, u64 tail) {
     Transit& transit = transits_[at];
     const u32 d = ports_[transit.port].dimension;
     if (ports_.are_classes()) {
@@ -215,19 +216,18 @@ void PortNetwork::go_on(u32 at, u64 begins_at, u64 tail) {
         transit.port = ports_.of(link);
         transit.passes = true;
         const u64 busy = ports_.busy_ticks(next, transit.bytes);
-        const auto reached = [&](u64 head, u64 all) {
-            return std::max(head + lead, all + lead - std::min(busy, all + lead));
+        const auto in_one_piece = [&](u64 first, u64 last) {
+            return std::max(first, last + lead - std::min(busy, last + lead));
         };
-        transit.comes = reached(begins_at, tail);
-        transit.ideal_begin = reached(transit.ideal_begin, transit.ideal_tail);
-        transit.ideal_tail = transit.ideal_begin + busy;
+        transit.head = head + lead;
+        transit.ideal_head += lead;
+        transit.ideal_tail = in_one_piece(transit.ideal_head, transit.ideal_tail) + busy;
         if (next != d || grid_.dimension(d).block != Block::switched) {
-            queue_.schedule(transit.comes, {Owner::network, comes}, at);
-        } else if (begins_at == queue_.now()) {
-            transit.comes = begins_at + lead;
+            transit.comes = in_one_piece(transit.head, tail);
+            queue_.schedule(std::max(transit.comes, queue_.now()), {Owner::network, comes}, at);
+        } else if (transit.comes = begins_at + lead; begins_at <= queue_.now()) {
             comes_new(at, landing_);
         } else {
-            transit.comes = begins_at + lead;
             queue_.schedule(begins_at, {Owner::network, begins}, at);
         }
         probe_.arrival_scheduled();

@@ -1,6 +1,7 @@
 // Port network: the analytical network of native scenarios; messages take turns on ranks' links,
 // cut-through (Kermani and Kleinrock, Computer Networks 3, 1979); an uncontended one takes exactly
-// the formula (analytical_formula.hpp). In one tick a rank's go by tag, then by sending; several
+// the formula (analytical_formula.hpp). A port faster than one before is held at the end of what it
+// waits for, the head goes on before; so a port's time may begin in the past, where it was idle. In one tick a rank's go by tag, then by sending; several
 // ranks share a port evenly. Trade-off: buffers and links between switches are unlimited.
 #pragma once
 
@@ -75,9 +76,10 @@ private:
     struct Transit {
         u64 bytes = 0;
         u64 arrives = 0;       // tick at which it arrives uncontended
-        u64 ideal_begin = 0;   // tick at which its head and tail would cross the current port
+        u64 ideal_head = 0;    // ticks at which its head would come to the current port, its tail leave
         u64 ideal_tail = 0;
-        u64 comes = 0;         // tick from which it may cross that port
+        u64 head = 0;          // tick at which its head comes to that port
+        u64 comes = 0;         // tick from which it may cross that port in one piece, no earlier
         Links::Stop stop;      // where that port leads
         u32 dst = none;
         u32 port = none;
@@ -110,7 +112,7 @@ private:
     void serve(Gathered& gathered);
     void serve_one(u32 transit);
     void share(std::span<const u32> transits);
-    void go_on(u32 transit, u64 begins_at, u64 tail);
+    void go_on(u32 transit, u64 head, u64 begins_at, u64 tail);
     u32 take_transit(const Message& message, u32 dst, u64 begins_at);
     bool are_alone(std::span<const OverLink> many, u64 bytes);
 

@@ -84,7 +84,7 @@ void PortNetwork::carry_on(const Message& message, Notice arrived, i64 since) {
         ++ports_[hops.in].coming;
         ports_.carry(hops.out, message.bytes, 1);
         probe_.sent(at);
-        go_on(at, begun, begun + busy);
+        go_on(at, begun, begun, begun + busy);
         return;
     }
     ports_.carry(hops.out, message.bytes, 1);

@@ -40,6 +40,22 @@ def test_no_port_is_busy_for_longer_than_the_run_nor_carries_more_than_its_rate(
         assert link.use.busy_ticks / 1000 <= last_ns + rounding_ns
 
 
+@pytest.mark.parametrize("fast", [60.0, 1e3, 1e9])
+def test_a_message_that_queues_behind_a_fast_port_ends_after_its_turn(fast: float) -> None:
+    """From rank 0 to 7 over a fast port, a faster one and a slow one, where 3 to 7 is before it."""
+    size, latency_ns, slow = 10_000, 10.0, 8.0
+
+    def write(trace: TraceBuilder, rank: int) -> None:
+        if rank in (0, 3):
+            trace.send(7, size, tag=rank)
+        if rank == 7:
+            trace.recv(0, size, tag=0)
+            trace.recv(3, size, tag=3)
+
+    dimensions = [("ring", 2, rate, latency_ns) for rate in (50.0, fast, slow)]
+    assert makespan(scenario(cluster(*dimensions), write)) == 2 * size / slow + latency_ns
+
+
 @pytest.mark.parametrize("seed", SEEDS)
 def test_folded_runs_tell_of_the_same_ports(seed: int) -> None:
     model = compile(folded_case(seed))
