@@ -27,6 +27,7 @@ def report(folder: Path) -> bool:
     commands = {
         "link": ("link", *pair, "-o", linked),
         "convert": ("convert", "pytorch", linked, "-o", trace),
+        "template": ("convert", "pytorch", linked, "--replicate", "512", "-o", f"{trace}.yw"),
         "validate": ("validate", trace),
         "stats": ("stats", trace),
         "draw": ("draw", trace, "-o", str(folder / "job.dot")),
