@@ -142,16 +142,20 @@ def test_a_share_of_the_uplinks_lengthens_the_step() -> None:
 
 
 FORMS = {
-    "helios.csv": "job_id,user,vc,gpu_num,cpu_num,node_num,state,submit_time,duration\n"
-    "1,u,v,8,1,1,COMPLETED,2020-09-01 00:00:10,60\n2,u,v,0,1,1,COMPLETED,2020-09-01 00:00:11,60\n"
-    "3,u,w,16,1,2,FAILED,2020-09-01 00:01:10,120\n",
+    "helios.csv": "job_id,user,vc,gpu_num,cpu_num,node_num,state,queue,submit_time,start_time,"
+    "end_time,duration\n"
+    "1,u,v,8,1,1,COMPLETED,0,2020-09-01 00:00:10,2020-09-01 00:00:10,2020-09-01 00:01:10,60\n"
+    "2,u,v,0,1,1,COMPLETED,0,2020-09-01 00:00:11,2020-09-01 00:00:11,2020-09-01 00:01:11,60\n"
+    "3,u,w,16,1,2,FAILED,5,2020-09-01 00:01:10,2020-09-01 00:01:15,2020-09-01 00:03:15,120\n",
     "alibaba.csv": "name,num_gpu,qos,creation_time,deletion_time,scheduled_time\n"
     "1,8,v,10,80,20\n2,0,v,11,30,20\n3,16,w,70,220,100\n",
     "philly.json": json.dumps(
         [
             {
                 "jobid": name, "vc": vc, "submitted_time": f"2017-10-09 00:0{at}:10",
+                "status": "Pass", "user": "u",
                 "attempts": [
+                    {"start_time": "2017-10-09 01:00:00", "end_time": "None", "detail": []},
                     {
                         "start_time": f"2017-10-09 01:0{at}:00",
                         "end_time": f"2017-10-09 01:0{at + minutes}:00",

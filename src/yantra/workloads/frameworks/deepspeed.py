@@ -10,7 +10,7 @@ from typing import Any
 
 from yantra.base.documents import parse_json
 from yantra.base.errors import ConfigError, expected_got
-from yantra.workloads.frameworks.hf_starts import by_name, is_whole, text_of
+from yantra.workloads.frameworks.hf_starts import by_name, is_whole, mapping_of, text_of
 
 AUTO = "auto"
 
@@ -41,29 +41,25 @@ def of_tree(tree: Mapping[str, Any], where: str, beside: Mapping[str, Any]) -> d
             plan[own] = _whole(tree[key], f"{where}: {key}")
     if "global_batch" in plan:
         plan.pop("gradient_accumulation_steps", None)
-    zero = _mapping(tree.get("zero_optimization"))
+    zero = mapping_of(tree.get("zero_optimization"))
     plan["zero"] = _whole(zero.get("stage", 0), f"{where}: zero_optimization.stage")
-    device = _mapping(zero.get("offload_optimizer")).get("device", "none")
+    device = mapping_of(zero.get("offload_optimizer")).get("device", "none")
     plan["offload_optimizer"] = device not in ("none", None)
-    if _mapping(zero.get("offload_param")).get("device", "none") not in ("none", None):
+    if mapping_of(zero.get("offload_param")).get("device", "none") not in ("none", None):
         where = f"{where}: zero_optimization.offload_param"
         raise ConfigError(where, "weights in the host's memory are not covered")
     plan["overlap_gradients"] = zero.get("overlap_comm") in (True, None, AUTO)
     for dtype in ("bf16", "fp16"):
-        if _mapping(tree.get(dtype)).get("enabled") is True:
+        if mapping_of(tree.get(dtype)).get("enabled") is True:
             plan["dtype"] = dtype
     plan.setdefault("dtype", "fp32")
     plan["gradient_dtype"] = "bf16" if plan["dtype"] == "fp8" else plan["dtype"]
-    kind = tree.get("communication_data_type") or _mapping(tree.get("data_types")).get(
+    kind = tree.get("communication_data_type") or mapping_of(tree.get("data_types")).get(
         "grad_accum_dtype"
     )
     if kind in ("fp32", "bf16", "fp16"):
         plan["gradient_dtype"] = kind
     return plan
-
-
-def _mapping(value: object) -> Mapping[str, Any]:
-    return value if isinstance(value, Mapping) else {}
 
 
 def _whole(value: object, place: str) -> int:

@@ -149,7 +149,7 @@ def sharded(
             return by_name(config, where, notes)
         tree = parse_other_yaml(text, f"{where}: {config}")
     tree = tree if isinstance(tree, dict) else {}
-    deepspeed, fsdp = (tree.get(f"{kind}_config") or {} for kind in ("deepspeed", "fsdp"))
+    deepspeed, fsdp = (mapping_of(tree.get(f"{kind}_config")) for kind in ("deepspeed", "fsdp"))
     said = {**deepspeed, **fsdp, **tree, **launcher}
     found: Arguments = {}
     if is_whole(said.get("num_processes")):
@@ -197,6 +197,11 @@ def text_of(name: str, files: Mapping[str, str]) -> str | None:
         return files[name]
     except (ConfigError, KeyError):
         return None
+
+
+def mapping_of(value: object) -> Mapping[str, Any]:
+    """A section of a file; empty for what is none."""
+    return value if isinstance(value, Mapping) else {}
 
 
 def is_on(value: object) -> bool:

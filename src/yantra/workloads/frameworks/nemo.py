@@ -16,6 +16,7 @@ from typing import Any
 from yantra.base.errors import ConfigError, expected_got
 from yantra.workloads.frameworks import megatron
 from yantra.workloads.frameworks.checkpoints import sizes_of_id
+from yantra.workloads.frameworks.hf_starts import mapping_of
 from yantra.workloads.frameworks.launch import Nodes, torchrun
 from yantra.workloads.frameworks.said import Said, sizes_of
 from yantra.workloads.models.megatron import bridge, tokenizers
@@ -127,10 +128,10 @@ def _of_checkpoint(
              "seq_length": 1, "max_position_embeddings": 1, "vocab_size": 1}  # fmt: skip
     own = {name: value for name, value in whole["model"].items() if value is not None}
     job = bridge.of_tree(whole | {"model": sizes | own}, where, "nemo")
-    plan = dict(job.plan) | _adapters(_mapping(given.get("peft")), where)
+    plan = dict(job.plan) | _adapters(mapping_of(given.get("peft")), where)
     if ranks := ranks or _ranks_of(tree):
         plan["world_size"] = ranks
-    name = str(_mapping(tree.get("run")).get("model_train_name", "")).replace("_", "-")
+    name = str(mapping_of(tree.get("run")).get("model_train_name", "")).replace("_", "-")
     known = sizes_of_id(name) if name else None
     if known is None:
         problem = "says no num_layers, as its checkpoint or recipe does; give --set workload.model"
@@ -144,10 +145,6 @@ def _of_checkpoint(
     return Said(
         framework, None if known is None else sizes_of(known), plan, length, (), tuple(notes)
     )
-
-
-def _mapping(value: object) -> Mapping[str, Any]:
-    return value if isinstance(value, Mapping) else {}
 
 
 def _degree(given: Mapping[str, Any], kind: str, where: str) -> int:
@@ -165,12 +162,12 @@ def _adapters(peft: Mapping[str, Any], where: str) -> dict[str, Any]:
         return {}
     if scheme != "lora":
         raise ConfigError(f"{where}: model.peft.peft_scheme", expected_got("lora or null", scheme))
-    rank = _mapping(peft.get("lora_tuning")).get("adapter_dim", 32)
+    rank = mapping_of(peft.get("lora_tuning")).get("adapter_dim", 32)
     return {"lora_rank": rank, "lora_targets": "q_proj,k_proj,v_proj,o_proj"}
 
 
 def _ranks_of(tree: Mapping[str, Any]) -> int | None:
-    trainer = _mapping(tree.get("trainer"))
+    trainer = mapping_of(tree.get("trainer"))
     nodes = trainer.get("num_nodes", 1)
     if isinstance(trainer.get("devices"), int) and isinstance(nodes, int):
         return int(trainer["devices"] * nodes)
@@ -178,8 +175,8 @@ def _ranks_of(tree: Mapping[str, Any]) -> int | None:
 
 
 def _length_of(tree: Mapping[str, Any]) -> int | None:
-    data = _mapping(_mapping(tree["model"].get("data")).get("train_ds"))
-    beside = _mapping(tree.get("dataset"))
+    data = mapping_of(mapping_of(tree["model"].get("data")).get("train_ds"))
+    beside = mapping_of(tree.get("dataset"))
     for length in (
         data.get("max_seq_length"),
         beside.get("seq_length"),
@@ -232,9 +229,9 @@ def _as_bridge(tree: Mapping[str, Any], where: str) -> dict[str, Any]:
     if given.get("fp8"):
         mixed["fp8"] = "hybrid"
     model.pop("fp8", None)
-    optimizer = str(_mapping(given.get("optim")).get("name", ""))
+    optimizer = str(mapping_of(given.get("optim")).get("name", ""))
     ddp = {"use_distributed_optimizer": optimizer == "distributed_fused_adam"}
-    ddp |= {"overlap_grad_reduce": bool(_mapping(given.get("optim")).get("overlap_grad_sync"))}
+    ddp |= {"overlap_grad_reduce": bool(mapping_of(given.get("optim")).get("overlap_grad_sync"))}
     return {"model": model, "mixed_precision": mixed, "ddp": ddp}
 
 
