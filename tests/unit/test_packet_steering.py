@@ -9,12 +9,15 @@ from typing import Any
 import numpy as np
 import pytest
 
+from tests.unit.test_failures import _write as failing
 from yantra.base.errors import ConfigError
 from yantra.cli import main
 from yantra.fabric.graphs.describe import shown
 from yantra.network.traffic.generator import Flows
 from yantra.run.flows import Choice, Simulation
 from yantra.run.packets import PacketChoice
+from yantra.run.simulate import simulate
+from yantra.scenario import load
 
 # No loss and no control, so that routing alone decides.
 LOSSLESS = PacketChoice("none", (("recovery", 1.0), ("reordering", 0.0)))
@@ -104,6 +107,20 @@ def test_it_is_the_same_again_and_for_any_number_of_threads() -> None:
     assert once.result.end_ns.tolist() == again.result.end_ns.tolist()
     assert again.run.threads == 1
     assert "overtake" in again.run.why_threads
+
+
+@pytest.mark.parametrize(("routing", "knows"), [("adaptive", True), ("spray", False)])
+def test_a_port_that_is_down_is_left_out_before_anyone_else_knows(
+    tmp_path: Path, routing: str, knows: bool
+) -> None:
+    ends = []
+    for delay in ("10 us", "1 ms"):
+        uec = "{kind: packet, options: {preset: uec}}"
+        file = failing(tmp_path, "[{link: [leaf 0, spine 1], at: 50 us}]", network=uec)
+        text = file.read_text().replace("routing: shortest", f"routing: {routing}")
+        file.write_text(text.replace("reroute_delay: 10 us", f"reroute_delay: {delay}"))
+        ends.append(simulate(load(file)).makespan_ns)
+    assert (ends[0] == ends[1]) is knows
 
 
 def test_receivers_of_one_order_are_refused() -> None:

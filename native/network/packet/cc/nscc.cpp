@@ -17,7 +17,7 @@
 // A packet that was trimmed costs its bytes. Quick adapt: each T + target, if packets were trimmed or
 // delays above four targets, and less than an eighth of the largest window came through, the window
 // becomes what came through, and what was under way then cuts no more. The window begins at its
-// maximum, `largest` BDPs. Silence leaves a packet. Law: flows into one port share it, as the
+// maximum, `largest` BDPs. Silence costs what was under way. Law: flows into one port share it, as the
 // increase is equal for all and the cut in proportion. Left out: the receiver's penalty for slow
 // memory.
 #include <algorithm>
@@ -77,7 +77,7 @@ public:
     }
 
     void timed_out(SenderId sender) override {
-        states_[sender].cwnd = payload();
+        states_[sender].cwnd -= static_cast<double>(senders_[sender].under_way());
         apply(sender, states_[sender]);
     }
 

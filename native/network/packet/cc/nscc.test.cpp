@@ -34,6 +34,7 @@ public:
         feedback.stamp = senders_.now() - rtt_ns * senders_.ticks_per_ns;
         control_->acknowledged(sender_, feedback);
     }
+    void sent(u64 bytes) { senders_[sender_].next = bytes; }
     void silence() { control_->timed_out(sender_); }
 
 private:
@@ -85,8 +86,12 @@ int main() {
     // 4. Mark and 3,000 ns of delay: another way is full, nothing changes.
     marked.ack(11000, 1000, true);
     check(marked.window() == window_of(54911.9), "a mark below the target", 0);
-    // 5. Silence leaves a packet. Without delay for more than a window, 1,000 a / 4 = 166.7.
+    // 5. Silence costs what was under way, and leaves a packet. Without delay for more than a window, 1,000 a / 4 = 166.7.
     Flow quiet;
+    quiet.sent(3000);
+    quiet.silence();
+    check(quiet.window() == window_of(147000), "silence of few", 0);
+    quiet.sent(200000);
     quiet.silence();
     check(quiet.window() == window_of(1000), "silence", 0);
     quiet.ack(8000, 1000, false);
