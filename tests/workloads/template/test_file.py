@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import pickle
 import tracemalloc
@@ -340,3 +341,12 @@ def test_a_template_in_pieces_is_never_whole_in_memory(tmp_path: Path) -> None:
         tracemalloc.stop()
     assert spool.size > 40 * len(str(size))
     assert peak < spool.size / 2
+
+
+def test_a_folder_without_room_for_a_template_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(*_: object) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr("yantra.workloads.templates.spool.TemporaryFile", full)
+    with pytest.raises(ConfigError, match=r"template: .*No space left on device; set TMPDIR"):
+        Spool([Trace().to_bytes()])
