@@ -48,6 +48,9 @@ def test_accelerate_says_devices_sharding_and_type() -> None:
     assert made["offload_optimizer"] is True
     made = plan(f"{launch} --num_processes 4 sft.py {MODEL}", FSDP)
     assert (made["ranks"], made["zero"]) == (4, 2)
+    kept = "fsdp_config: {fsdp_version: 2, fsdp_reshard_after_forward: false}\n"
+    assert plan(f"{launch} sft.py {MODEL}", kept)["zero"] == 2
+    assert plan(f"{launch} sft.py {MODEL}", kept.replace("false", "true"))["zero"] == 3
 
 
 def test_arguments_may_be_in_yaml_beside_and_on_the_line() -> None:

@@ -18,7 +18,7 @@ MODEL = "model_name_or_path"
 Arguments = dict[str, Any]
 _LAUNCH = {"num_gpus": "gpus", "nproc_per_node": "gpus", "num_nodes": "nodes", "nnodes": "nodes",
            "num_processes": "ranks", "n_gpu": "gpus", "gpus": "gpus"}  # fmt: skip
-_TRAINERS = (("llamafactory-cli", "train"), ("trl", "sft"), ("llmfactory-cli", "train"))
+_TRAINERS = (("llamafactory-cli", "train"), ("trl", "sft"))
 _NOT_SFT = re.compile(
     r"(?P<pairs>dpo|orpo|kto|simpo|cpo|tpo)|(?P<reward>reward\w*|rm)"
     r"|(?P<rollouts>ppo|grpo|rloo|gkd|nash|online)|(?P<nothing>eval\w*|generat\w*|infer\w*|chat\w*"
@@ -171,7 +171,7 @@ def sharded(
 
 
 def _of_fsdp(said: Mapping[str, Any], where: str) -> int:
-    kind = str(said.get("fsdp_sharding_strategy") or said.get("fsdp_reshard_after_forward") or 1)
+    kind = str(said.get("fsdp_sharding_strategy", said.get("fsdp_reshard_after_forward", 1)))
     kind = {"true": "1", "false": "2"}.get(kind.lower(), kind)
     if kind not in _SHARDING:
         known = f"one of {', '.join(_SHARDING)}"
