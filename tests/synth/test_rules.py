@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
+from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
@@ -131,6 +132,18 @@ def test_calls_of_the_end_of_a_step_wait_for_each_other_as_they_did(seed: int) -
     (drawn,) = sample(fit([job]), seed=seed)
     real, new = (run_on(CLUSTERS[0], one) for one in (job, observed(drawn.workload, "")))
     assert new.makespan_ns == pytest.approx(real.makespan_ns, rel=0.05)
+
+
+def test_operations_of_nodes_against_their_mean_tell_no_experts() -> None:
+    from yantra.tracing.share.fingerprint import alike, fingerprint
+
+    drawn = [
+        [fingerprint(one.workload.template("stage0")) for one in sample(fit([job]), count=3)]
+        for job in (seen("llama3-8b", DENSE), seen("mixtral-8x7b", DENSE))
+    ]
+    own = [alike(one, other, "work") for one, other in pairwise(drawn[0])]
+    others = [alike(one, other, "work") for one in drawn[0] for other in drawn[1]]
+    assert sum(others) / len(others) > sum(own) / len(own) - 0.02
 
 
 def test_work_of_a_pass_is_that_of_its_nodes() -> None:

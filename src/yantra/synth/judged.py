@@ -139,6 +139,25 @@ def hidden_by_level(jobs: Sequence[Sequence[Observed]], level: int) -> list[list
     return found
 
 
+def shared(jobs: Sequence[Sequence[Observed]]) -> tuple[list[list[Trace]], float]:
+    """As `yantra trace share` gives them, and the share of jobs within `_NEAR` on its clusters."""
+    from yantra.run.share import share_job
+    from yantra.tracing.inspect.rank_traces import RankTrace
+
+    found, fine = [], 0
+    for number, pair in enumerate(jobs):
+        hidden = []
+        for size, job in enumerate(pair):
+            of = _workload(job)
+            traces = [RankTrace(rank, str(rank), of.trace(rank)) for rank in range(of.ranks)]
+            members = {str(name): ranks for name, ranks in of.communicators().items()}
+            made = share_job(traces, f"key {number} {size}".encode(), members)
+            hidden.append(made.traces[0])
+            fine += all(max(abs(c.makespan), abs(c.exposed)) <= _NEAR for c in made.clusters)
+        found.append(hidden)
+    return found, fine / sum(map(len, jobs))
+
+
 def _workload(job: Observed) -> Workload:
     assert isinstance(job.played, Templates)
     workload: Workload = job.played.workload
@@ -311,6 +330,10 @@ def _print_frontier() -> None:
     for level in range(5):
         found = family_found(hidden_by_level(jobs, level))
         print(f"  level {level}: {found.mean:.0%}, {found.best:.0%} ({found.best_method})")
+    hidden, fine = shared(jobs)
+    found = family_found(hidden)
+    print(f"  trace share: {found.mean:.0%}, {found.best:.0%} ({found.best_method})")
+    print(f"    within {_NEAR:.0%} of the makespan on all of its clusters: {fine:.0%}")
     found = family_found(chains(jobs))
     print(f"  Markov: {found.mean:.0%}, {found.best:.0%} ({found.best_method})")
     for tier in DRAWN:

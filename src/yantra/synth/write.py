@@ -6,7 +6,7 @@ Sums, and the work beside calls, are the rules'. Trade-off: latency follows the 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from itertools import pairwise
+from itertools import accumulate, pairwise
 from random import Random
 from typing import NamedTuple
 
@@ -14,7 +14,7 @@ from yantra.base.errors import ConfigError
 from yantra.chakra.schema import CollectiveType, Node, NodeType
 from yantra.chakra.trace import Trace
 from yantra.synth.bodies import Body, Piece
-from yantra.synth.passes import BACKWARD, END, FORWARD, LATE, START, Call
+from yantra.synth.passes import BACKWARD, DENSE, END, FORWARD, LATE, START, Call
 from yantra.synth.rules import (
     Component,
     at_position,
@@ -29,12 +29,13 @@ from yantra.workloads.templates import RankClass, Workload
 from yantra.workloads.templates.grid import Group
 
 FEWEST, MOST = 8, 32
-"""Calls, and cuts of work, in a pass."""
+"""Calls of a kind in a pass."""
 
 _MOST_PASSES = 1 << 13  # both ways, of all stages
 _FEW = 3  # calls that stay as many
 _LEAST_BYTES = 1 << 19  # of a call, where there is more than one
-_PIECES = 64  # of a pass, as operations of memory-bound work are drawn
+_PIECES = 64  # of a pass's dense work, in the mean of passes, so that none shows by its pieces
+_MEASURES = ("ns", "ops")  # by which work is cut, or else as `FEWEST`
 _SPREAD = 0.05  # the most that a law's error moves what is drawn
 _PHASES = {FORWARD: "forward", BACKWARD: "backward", END: "optimizer"}
 
@@ -137,8 +138,13 @@ class _Writer:
         self.nodes: list[Node] = []
         self.last: list[int] = []  # what the next computation waits for
         self.sizes = sizes_of(settings)
-        self.usual = component.amounts(FORWARD, self.features)["ops"]
+        self.light: list[Node] = []
         self.lanes = {kind: self._lane(kind) for kind in (FORWARD, BACKWARD, END)}
+        self.piece = {
+            name: sum(piece.amounts[name] for way in (FORWARD, BACKWARD) for piece in
+                      self.lanes[way].pieces) / 2 / _PIECES
+            for name in _MEASURES
+        }  # fmt: skip
         self.waiting: list[int] = []  # of calls for the update
 
     def trace(self, order: tuple[schedules.schedule.Action, ...]) -> Trace:
@@ -156,7 +162,21 @@ class _Writer:
             self._pass(kind, step.microbatch, lane._replace(calls=calls))
         self.last += self.waiting
         self._pass(END, None, self.lanes[END])
+        self._hide_light()
         return Trace(self.nodes)
+
+    def _hide_light(self) -> None:
+        """Operations of memory-bound work, which take no time, are drawn, alike for all."""
+        light = {node.id for node in self.light}
+        dense = [
+            int(str(node.get("num_ops")))
+            for node in self.nodes
+            if node.type == NodeType.COMP and node.id not in light
+        ]
+        usual = sum(dense) / max(len(dense), 1)
+        for node in self.light:
+            most = int(str(node.get("tensor_size"))) * DENSE / 2
+            node.set("num_ops", max(int(min(usual * 2 ** -self.random.uniform(10, 16), most)), 1))
 
     def _lane(self, kind: str) -> Lane:
         amounts = self.component.amounts(kind, self.features, self.drawing.factors)
@@ -264,13 +284,9 @@ class _Writer:
         )
         made: dict[int, int] = {}
         at = 0.0
-        count = _number(self.random) if lane.cut else 0
-        cuts = [*sorted(self.random.random() for _ in range(count)), 1.0]
-        for cut in cuts:
-            while events and events[0].place <= cut:
-                at = self._event(events.pop(0), at, kind, batch, lane, made)
-            self._work(kind, batch, lane, at, cut)
-            at = max(at, cut)
+        while events and events[0].place <= 1:
+            at = self._event(events.pop(0), at, kind, batch, lane, made)
+        self._work(kind, batch, lane, at, 1.0)
         self.waiting += [made[event.number] for event in events]
         if batch is not None:
             self._send(kind, batch)
@@ -307,7 +323,20 @@ class _Writer:
             if last > first:
                 length = piece.end - piece.begin
                 part = (first - piece.begin) / length, (last - piece.begin) / length
-                self._part(kind, batch, piece.amounts, *part)
+                for cut in pairwise(self._cut(lane, piece, *part)):
+                    self._part(kind, batch, piece.amounts, *cut)
+
+    def _cut(self, lane: Lane, piece: Piece, begin: float, end: float) -> list[float]:
+        """Where a part is cut, into pieces that are as large in all passes."""
+        if not lane.cut:
+            return [begin, end]
+        name = next((name for name in _MEASURES if piece.amounts[name] >= 1), "")
+        own = self.piece.get(name) or piece.amounts.get(name, 0.0) / FEWEST
+        spread = 2 ** self.random.uniform(-0.5, 0.5)
+        count = round(piece.amounts[name] * (end - begin) / own * spread) if own else 1
+        weights = [2 ** self.random.uniform(-1, 1) for _ in range(max(count, 1))]
+        ends = [*accumulate(weights)]
+        return [begin, *(begin + (end - begin) * at / ends[-1] for at in ends[:-1]), end]
 
     def _part(
         self, kind: str, batch: int | None, amounts: Mapping[str, float], begin: float, end: float
@@ -324,8 +353,7 @@ class _Writer:
             hidden = 0.5 + self.random.random() / 2
             self._compute(kind, batch, took["ops"], max(round(took["bytes"] * hidden), 1))
         if took["light"]:
-            like = self.usual / _PIECES * 2 ** -self.random.uniform(10, 16)
-            self._compute(kind, batch, int(min(like, took["light"] * 4)), took["light"])
+            self.light.append(self._compute(kind, batch, 1, took["light"]))
 
     def _compute(self, kind: str, batch: int | None, ops: int, moved: int) -> Node:
         node = self._add("compute", NodeType.COMP, self.last, kind, batch)
