@@ -209,4 +209,4 @@ def test_a_device_trace_that_is_linked_and_converted_at_once(
     trace["traceEvents"][2]["args"]["stream"] = 1 << 63
     Path("device.json").write_text(json.dumps(trace))
     told = refusal(capsys, "chakra", "link", "--device", "device.json", "--to", "et", "-o", "job")
-    assert told.startswith("device.json: rank 0: device op")
+    assert told.startswith("device.json: an event has a number of more than 64 bits")
