@@ -43,6 +43,7 @@ GROUPS = {
         "execution",
         "run",
         "model/rank_order.cpp",
+        "model/work.cpp",
         "workload/rank_rules.cpp",
     ],
 }

@@ -33,6 +33,19 @@ public:
         }
     }
 
+    // For one that is not there; never the last.
+    void arrive() { arrived_.fetch_add(1, std::memory_order_acq_rel); }
+    // By one: until all others wait.
+    void await_others() const {
+        for (u32 spin = 0; arrived_.load(std::memory_order_acquire) + 1 != threads_; ++spin) {
+            if (spin < spins_) {
+                pause();
+            } else {
+                std::this_thread::yield();
+            }
+        }
+    }
+
 private:
     static void pause() {
 #if defined(__x86_64__) || defined(__i386__)

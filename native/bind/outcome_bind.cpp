@@ -137,6 +137,8 @@ void bind_outcome(nb::module_& module) {
         .field("under_way", &Outcome::under_way)
         .field("cut", &Outcome::cut)
         .def_prop_ro("packets", [](const Outcome& o) { return std::const_pointer_cast<packet::Seen>(o.packets); })
+        .def_prop_ro("threads", [](const Outcome& of) { return of.threads.count; })
+        .def_prop_ro("why_threads", [](const Outcome& of) { return of.threads.why; })
         .def_prop_ro("links", [](const Outcome& o) {
             return o.links_on_demand ? o.links_on_demand() : o.links;
         });

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "accounting/entries.hpp"
+#include "base/cores.hpp"
 #include "bind/choices.hpp"
 #include "bind/fields.hpp"
 #include "bind/held_run.hpp"
@@ -34,6 +35,8 @@ Outcome with_entries(const Model& model, Outcome outcome) {
 }  // namespace
 
 void register_simulation(nb::module_& module) {
+    module.def("limit_cores", [](u32 most) { most_cores = most; }, "most"_a,
+               "What each run that begins takes at most, as others run beside it; 0: all.");
     Class<Tie>(module, "Tie")
         .field("reason", &Tie::reason)
         .def_prop_ro("rank_class", [](const Tie& tie) { return unless_none(tie.rank_class); })

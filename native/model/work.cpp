@@ -1,6 +1,7 @@
 #include "model/work.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <map>
 #include <tuple>
 #include <unordered_map>
@@ -11,6 +12,7 @@
 #include "base/too_long.hpp"
 #include "collective/cut.hpp"
 #include "collective/custom.hpp"
+#include "model/traffic.hpp"
 #include "trace/schema.hpp"
 
 namespace yantra {
@@ -106,22 +108,6 @@ public:
         return whole;
     }
 
-private:
-    using Key = std::tuple<u32, CollectiveKind, u64, u64, u32>;
-    struct HashKey {
-        std::size_t operator()(const Key& key) const {
-            const auto& [layout, kind, bytes, involved, custom] = key;
-            return mix(mix(mix(mix(layout, static_cast<u64>(kind)), bytes), involved), custom);
-        }
-    };
-
-    static void note(u32 rank, u32 node, double bytes, Work& work) {
-        if (bytes >= static_cast<double>(latest_tick) &&
-            (!work.too_large || bytes > work.too_large->bytes)) {
-            work.too_large = TooLarge{rank, node, bytes};
-        }
-    }
-
     const Cost& collective(const Op& op, u32 rank) {
         const u32 communicator = model_.work.communicator_at(rank, op.communicator);
         const u32 layout = model_.collectives.communicators[communicator].layout;
@@ -136,6 +122,22 @@ private:
             found->second = custom != none ? traced(op, model_.collectives.custom[custom]) : planned(op, plan);
         }
         return found->second;
+    }
+
+private:
+    using Key = std::tuple<u32, CollectiveKind, u64, u64, u32>;
+    struct HashKey {
+        std::size_t operator()(const Key& key) const {
+            const auto& [layout, kind, bytes, involved, custom] = key;
+            return mix(mix(mix(mix(layout, static_cast<u64>(kind)), bytes), involved), custom);
+        }
+    };
+
+    static void note(u32 rank, u32 node, double bytes, Work& work) {
+        if (bytes >= static_cast<double>(latest_tick) &&
+            (!work.too_large || bytes > work.too_large->bytes)) {
+            work.too_large = TooLarge{rank, node, bytes};
+        }
     }
 
     Cost planned(const Op& op, const Plan& plan) const {
@@ -245,6 +247,43 @@ double queues_in_a_rank(const Model& model) {
 }
 
 }  // namespace
+
+std::vector<ExpectedTraffic> traffic_of(const Model& model) {
+    struct OfJob {
+        bool is_known = false;
+        std::map<u32, Cost> by_communicator;   // as the job names them
+        std::map<u32, Cost> by_peer;
+    };
+    std::vector<OfJob> of_jobs(model.work.distinct_jobs.size());
+    std::vector<ExpectedTraffic> found;
+    Counter counter(model);
+    for (u32 rank = 0; rank < model.ranks(); ++rank) {
+        OfJob& of = of_jobs[model.work.job_of[rank]];
+        if (!std::exchange(of.is_known, true)) {
+            for (const Op& op : model.work.job(rank).ops) {
+                if (op.kind == OpKind::collective) {
+                    of.by_communicator[op.communicator].add(counter.collective(op, rank), 1.0);
+                } else if (op.kind == OpKind::send) {
+                    of.by_peer[op.peer].add(Cost{1.0, 0.0, static_cast<double>(op.bytes)}, 1.0);
+                }
+            }
+        }
+        for (const auto& [name, cost] : of.by_communicator) {
+            const Communicator& at = model.collectives.communicators[model.work.communicator_at(rank, name)];
+            const Shape& shape = *model.collectives.layouts[at.layout].shape;
+            const u32 position = shape.position(rank - at.base);
+            const double parts = std::bit_width(shape.size() - 1U);
+            for (u32 further = 1; further < shape.size(); further *= 2) {
+                const u32 to = at.base + shape.offset((position + further) % shape.size());
+                found.push_back({rank, to, cost.bytes / parts, cost.messages / parts});
+            }
+        }
+        for (const auto& [name, cost] : of.by_peer) {
+            found.push_back({rank, model.work.peer_at(rank, name), cost.bytes, cost.messages});
+        }
+    }
+    return found;
+}
 
 Work work_of(const Model& model, const std::vector<u32>& ranks) {
     struct OfJob {

@@ -4,6 +4,7 @@
 
 #include <memory>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "base/ensure.hpp"
@@ -117,12 +118,21 @@ struct NetworkCapabilities {
     HeldLinks* held_links = nullptr;           // for messages in turn that meet no others
 };
 
+// Of a network that can take several.
+struct ThreadsTaken {
+    u32 count = 0;
+    std::string why;           // so many
+};
+
 struct NetworkReport {
     std::vector<u64> busiest;       // how long the busiest link of each dimension carried bytes; may be empty
     Disturbance disturbance;
     u64 under_way = 0;         // messages that it may keep for ever
     // Null for a network without packets.
     std::shared_ptr<const packet::Seen> packets;
+    u64 wakes = 0;             // of the engine's events: they only lead to its own,
+    u64 own_events = 0;        // which are these
+    ThreadsTaken threads = {};
 };
 
 inline namespace YANTRA_RUN {

@@ -14,6 +14,7 @@
 #include "network/packet/fabric_spec.hpp"
 #include "network/packet/options.hpp"
 #include "network/packet_network_options.hpp"
+#include "network/packet_parts.hpp"
 
 namespace yantra::inline YANTRA_RUN {
 
@@ -66,7 +67,8 @@ PacketNetwork::PacketNetwork(const NetworkSetup& setup)
       queue_(setup.engine.queue),
       probe_(setup.engine.recorder()),
       tiers_(setup.parameters, ways_),
-      simulator_(packet::spec_of(graph_, settings_, tiers_.links()), settings_, *this),
+      parting_(parting(setup)),
+      simulator_(parting_.fabric, settings_, *this, {0, parting_.of.parts, parting_.of.part_of}),
       changes_(setup.parameters, ways_.links(), setup.engine.queue, changes, known),
       orders_(settings_.quirks == 0 ? setup.rank_order() : std::vector<u16>()),
       clock_{settings_.ticks_per_ns(), setup.semantics.scale.ticks_per_ns()},
@@ -74,6 +76,10 @@ PacketNetwork::PacketNetwork(const NetworkSetup& setup)
       repeats_(simulator_, *this, why_not_skip().empty()) {
     if (settings_.skip == packet::Skip::required && !why_not_skip().empty()) {
         throw Unsupported("network.skip: required, and nothing can be skipped: " + why_not_skip());
+    }
+    if (parting_.of.parts > 1) {
+        packet::Observer& own = *this;
+        parting_.others = std::make_unique<packet::Followers>(parting_.fabric, settings_, own, simulator_, parting_.of);
     }
     if (tiers_.any() && settings_.quirks != 0) {
         throw Unsupported("tier_networks: network.semantics ns3_fork is what that simulator does, which sends all "
@@ -83,6 +89,12 @@ PacketNetwork::PacketNetwork(const NetworkSetup& setup)
     probe_.keeps(ways_.links(), ways_.groups(), [this](u32 link) { return ways_.group(link); });
 }
 
+PacketNetwork::Parting PacketNetwork::parting(const NetworkSetup& setup) {
+    packet::FabricSpec fabric = packet::spec_of(graph_, settings_, tiers_.links());
+    packet::Partition parts = packet_parts(setup, settings_, fabric, ways_, tiers_);
+    return {std::move(fabric), std::move(parts)};
+}
+
 std::string PacketNetwork::why_not_skip() const {
     const std::string refused = packet::Repeats::refusal(settings_);
     return !refused.empty()       ? refused
@@ -90,6 +102,7 @@ std::string PacketNetwork::why_not_skip() const {
            : changes_.any()       ? "links change"
            : ways_.by_packet() || ways_.by_load() ? "packets of one message take several ways"
            : !clock_.are_as_one() ? "messages begin in whole ns"
+           : parting_.of.parts > 1     ? "several threads share the work"
                                   : "";
 }
 
@@ -102,7 +115,7 @@ void PacketNetwork::send(const Message& message, Notice arrived, Notice departed
     const u32 number = transits_.take_as_left();
     const u32 from = ways_.place(message.src);
     const u32 to = ways_.place(message.dst);
-    const PacketRoutes::OfPair routes = routes_.between(from, to);
+    const PacketRoutes::OfPair routes = routes_between(from, to);
     transits_[number] = {arrived, departed, message.bytes, from, to, message.src.index(), message.dst.index(), routes};
     probe_.sent(number);
     if (routes.formula != none) {
@@ -120,14 +133,28 @@ void PacketNetwork::send(const Message& message, Notice arrived, Notice departed
     send_packets(number);
 }
 
+const PacketRoutes::OfPair& PacketNetwork::routes_between(u32 from, u32 to) {
+    if (parting_.others == nullptr || routes_.knows(from, to)) {
+        return routes_.between(from, to);
+    }
+    parting_.others->rest();
+    const PacketRoutes::OfPair& found = routes_.between(from, to);
+    parting_.others->add_hops();
+    return found;
+}
+
 void PacketNetwork::send_packets(u32 number) {
     const Transit& transit = transits_[number];
     const PacketRoutes::OfPair& routes = transit.routes;
     const u64 now = clock_.next_of_packets(queue_.now());
+    progress_.ranks_ended = false;
+    if (parting_.others != nullptr) {
+        parting_.others->goes_on();
+    }
     repeats_.send({number, std::max<u64>(transit.bytes, 1), routes.data, routes.acks, routes.first_way, routes.ways,
                      transit.source, transit.destination, none, order_of(transit.source), routes.target},
                     std::max(now, simulator_.now()));
-    ++under_way_;
+    ++progress_.under_way;
     wake();
 }
 
@@ -151,6 +178,7 @@ void PacketNetwork::send_by_formula(u32 number) {
 void PacketNetwork::handle(const Event& event) {
     switch (static_cast<Kind>(event.kind.kind())) {
         case wakes:
+            ++next_wake_.handled;
             if (event.index == next_wake_.number) {
                 wake_to_now();
             }
@@ -184,12 +212,51 @@ void PacketNetwork::wake_to_now() {
 }
 
 void PacketNetwork::run_to_now() {
+    if (parting_.others != nullptr) {
+        reach(clock_.of_packets(queue_.now()));
+    }
     repeats_.run_to(clock_.of_packets(queue_.now()), [this] {
         simulator_.step();
-        if ((++since_look_ & (look_every - 1)) == 0) {
+        if ((++progress_.since_look & (look_every - 1)) == 0) {
             look();
         }
     });
+}
+
+// The others are beyond `tick` then.
+void PacketNetwork::reach(u64 tick) {
+    while (parting_.others->end() <= tick) {
+        simulator_.run_before(parting_.others->end());
+        parting_.others->follow(tick);
+    }
+}
+
+// What is left when the last message has ended: pauses that end. So the end does not depend on how far it was handled.
+void PacketNetwork::drain() {
+    if (!progress_.ranks_ended || progress_.under_way > 0 || settings_.quirks != 0 || !queue_.empty()) {
+        return;
+    }
+    if (parting_.others == nullptr) {
+        simulator_.run_before(~u64{0});
+        return;
+    }
+    while (!parting_.others->is_idle()) {
+        parting_.others->follow(~u64{0});
+        simulator_.run_before(parting_.others->end());
+    }
+}
+
+void PacketNetwork::ranks_end() {
+    const u64 now = clock_.of_packets(queue_.now());
+    repeats_.end(now);
+    catch_up();
+    progress_.ranks_ended = true;
+    if (parting_.others == nullptr) {
+        simulator_.watch().note_end(now);
+        return;
+    }
+    reach(now);
+    parting_.others->note_end(now);
 }
 
 void PacketNetwork::crosses(u32 number, u32 link, u64 start, u64 end, u32 payload) {
@@ -231,23 +298,29 @@ void PacketNetwork::end_spans() {
 
 // Handles timers, and the last packets.
 void PacketNetwork::catch_up() {
-    while (under_way_ == 0 && !repeats_.replays() && !simulator_.empty() && clock_.of_engine(simulator_.next_time()) < queue_.now()) {
+    if (parting_.others != nullptr && progress_.under_way == 0 && queue_.now() > 0) {
+        reach(clock_.of_packets(queue_.now() - 1));
+    }
+    while (progress_.under_way == 0 && !repeats_.replays() && !simulator_.empty() && clock_.of_engine(simulator_.next_time()) < queue_.now()) {
         simulator_.step();
     }
 }
 
 void PacketNetwork::wake() {
-    if (under_way_ == 0) {
+    if (progress_.under_way == 0) {
         return;
     }
-    if (repeats_.empty()) {
+    if (repeats_.empty() && parting_.others == nullptr) {
         if (simulator_.faults().cut_senders() > 0) {
             return;   // they wait for a link
         }
         look();
         fail("a packet network with flows under way and nothing to do");
     }
-    const u64 of_packets = repeats_.replays() ? repeats_.next_time() : simulator_.next_time();
+    const u64 own = simulator_.empty() ? ~u64{0} : simulator_.next_time();
+    const u64 of_packets = repeats_.replays()      ? repeats_.next_time()
+                           : parting_.others != nullptr ? std::min(own, parting_.others->end())
+                                                   : own;
     const u64 next = std::max(clock_.of_engine(of_packets), queue_.now());
     if (next < next_wake_.tick) {
         next_wake_.tick = next;
@@ -284,14 +357,18 @@ void PacketNetwork::completed(u32 number) {
         disturbance_.waited_ticks += queue_.now() - transit.waits_since;
     }
     transits_.give_back(number);
-    --under_way_;
+    --progress_.under_way;
 }
 
 std::vector<LinkUse> PacketNetwork::use() const {
     std::vector<LinkUse> found;
-    for (u32 link = 0; link < simulator_.ports().size(); ++link) {
-        const packet::Port& port = simulator_.ports()[link];
-        const u64 busy_ticks = simulator_.watch().busy_ticks(LinkId(link));
+    const bool is_one = parting_.others == nullptr;
+    const std::vector<u64>& busy = is_one ? simulator_.watch().busy_at_end() : parting_.others->busy_at_end();
+    const HugeVector<packet::Port> of_parts = is_one ? HugeVector<packet::Port>() : parting_.others->ports();
+    const HugeVector<packet::Port>& ports = is_one ? simulator_.ports() : of_parts;
+    for (u32 link = 0; link < ports.size(); ++link) {
+        const packet::Port& port = ports[link];
+        const u64 busy_ticks = busy.empty() ? port.busy_ticks : busy[link];
         found.push_back({port.payload_bytes, port.packets, clock_.of_engine(busy_ticks)});
     }
     return found;

@@ -16,6 +16,7 @@
 #include "network/formula_tiers.hpp"
 #include "network/link_changes.hpp"
 #include "network/network.hpp"
+#include "network/packet/followers.hpp"
 #include "network/packet/repeats.hpp"
 #include "network/packet/simulator.hpp"
 #include "network/packet_clock.hpp"
@@ -35,11 +36,7 @@ public:
     std::vector<LinkRecord> links() const override { return ways_.records(use()); }
     std::vector<LinkUse> dimensions() const override { return ways_.uses(use()); }
     NetworkReport report() override;
-    void ranks_end() override {
-        repeats_.end(clock_.of_packets(queue_.now()));
-        catch_up();
-        simulator_.watch().note_end(clock_.of_packets(queue_.now()));
-    }
+    void ranks_end() override;
 
 private:
     static constexpr u64 never_wakes = ~u64{0};
@@ -49,6 +46,17 @@ private:
     struct NextWake {
         u64 tick = never_wakes;
         u32 number = 0;
+        u64 handled = 0;   // of its own events, as many as the threads make them
+    };
+    struct Parting {
+        packet::FabricSpec fabric;
+        packet::Partition of;
+        std::unique_ptr<packet::Followers> others = nullptr;   // that have the parts but the first
+    };
+    struct Progress {
+        u64 under_way = 0;          // messages, as packets
+        u64 since_look = 0;
+        bool ranks_ended = false;   // since the last message
     };
     struct OpenSpan {
         u32 message = none;   // of the recording
@@ -70,6 +78,10 @@ private:
         bool has_waited = false;
     };
 
+    Parting parting(const NetworkSetup& setup);
+    const PacketRoutes::OfPair& routes_between(u32 from, u32 to);
+    void reach(u64 tick);
+    void drain();
     void crosses(u32 number, u32 link, u64 start, u64 end, u32 payload) override;
     void end_span(u32 link);
     void end_spans();
@@ -102,7 +114,8 @@ private:
     EventQueue& queue_;
     WaysProbe probe_;
     const FormulaTiers tiers_;
-    packet::Simulator simulator_;
+    Parting parting_;
+    packet::Simulator simulator_;    // of all, or of the first part
     LinkChanges changes_;
     const std::vector<u16> orders_;   // of ranks; not of switches that take part
     const PacketClock clock_;
@@ -110,9 +123,8 @@ private:
     packet::Repeats repeats_;
     Pool<Transit> transits_;
     std::vector<OpenSpan> open_;   // by link, of a recorded run
-    u64 under_way_ = 0;            // as packets
     std::vector<u32> held_;        // messages without a way when sent
-    u64 since_look_ = 0;
+    Progress progress_;
     NextWake next_wake_;
     Disturbance disturbance_;
 };

@@ -38,7 +38,7 @@ void PacketNetwork::check_changes(const std::vector<LinkChange>& changes) {
 
 void PacketNetwork::change_links() {
     simulator_.pass_to(clock_.of_packets(queue_.now()));
-    changes_.apply(under_way_ == 0 && held_.empty(), [this](u32 link, double rate) {
+    changes_.apply(progress_.under_way == 0 && held_.empty(), [this](u32 link, double rate) {
         simulator_.faults().change_link(LinkId(link), bits_of(rate));
     });
     std::vector<packet::SenderId> again;
@@ -121,10 +121,15 @@ bool PacketNetwork::crosses_avoided(const PacketRoutes::OfPair& routes) const {
 
 NetworkReport PacketNetwork::report() {
     if (repeats_.replays()) {   // ranks have not ended
-        repeats_.end(under_way_ == 0 ? repeats_.heard_at() : clock_.of_packets(queue_.now()));
+        repeats_.end(progress_.under_way == 0 ? repeats_.heard_at() : clock_.of_packets(queue_.now()));
     }
+    drain();
     end_spans();
-    NetworkReport found{ways_.busiest(use()), disturbance_, transits_.taken(), simulator_.watch().seen()};
+    NetworkReport found{ways_.busiest(use()), disturbance_, transits_.taken(),
+                        parting_.others == nullptr ? simulator_.watch().seen() : parting_.others->seen()};
+    found.wakes = next_wake_.handled;
+    found.own_events = parting_.others == nullptr ? simulator_.events() : parting_.others->events();
+    found.threads = {parting_.of.parts, parting_.of.why};
     found.disturbance.lost_packets = simulator_.faults().lost().packets;
     found.disturbance.lost_bytes = simulator_.faults().lost().bytes;
     return found;

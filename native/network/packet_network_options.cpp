@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "base/ensure.hpp"
+#include "network/packet/border.hpp"
 #include "network/packet/options.hpp"
 #include "network/packet/presets.hpp"
 #include "network/packet/queue_discipline.hpp"
@@ -18,8 +19,8 @@ namespace yantra {
 namespace {
 
 // All others change a preset (network/packet/options.hpp).
-constexpr std::array<std::string_view, 10> own_options = {"preset", "congestion_control", "window", "payload", "buffer",
-                                                         "semantics", "seed", "look", "look_every", "skip"};
+constexpr std::array<std::string_view, 11> own_options = {"preset", "congestion_control", "window", "payload", "buffer",
+                                                         "semantics", "seed", "look", "look_every", "skip", "threads"};
 
 bool is_own(const std::string& name) {
     return std::find(own_options.begin(), own_options.end(), name) != own_options.end();
@@ -40,6 +41,14 @@ std::vector<std::string> choices_of(const List& all, std::string first) {
     return names;
 }
 
+std::vector<std::string> counts_of_threads() {
+    std::vector<std::string> names = {"auto"};
+    for (u32 threads = 1; threads <= packet::most_parts; ++threads) {
+        names.push_back(std::to_string(threads));
+    }
+    return names;
+}
+
 std::vector<NetworkOption> own_network_options() {
     return {
         {"preset", "", 0.0, 0.0, "a congestion control and all that goes with it",
@@ -56,6 +65,8 @@ std::vector<NetworkOption> own_network_options() {
          {"nothing", "samples", "changes"}},
         {"skip", "", 0.0, 0.0, "whether steps that repeat are simulated once, with equal results",
          {"auto", "off", "required"}},
+        {"threads", "", 0.0, 0.0, "that part the fabric's switches, with equal results; auto: as many as gain",
+         counts_of_threads()},
         {"look_every", "ns", 0.0, 0.0, "between samples; 0: 100 ns, and more where they become many"},
     };
 }

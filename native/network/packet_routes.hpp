@@ -33,6 +33,7 @@ public:
     PacketRoutes(Ways& ways, const FormulaTiers& tiers, packet::Simulator& simulator, u32 entropies);
 
     const OfPair& between(u32 from, u32 to);
+    bool knows(u32 from, u32 to) const { return of_pair_.contains(u64{from} << 32U | to); }
     const FormulaWay& by_formula(const OfPair& of) const { return formula_ways_[of.formula]; }
     // The links avoided have changed.
     void forget() {

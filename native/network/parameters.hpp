@@ -3,6 +3,7 @@
 
 #include <functional>
 #include <memory>
+#include <string>
 #include <vector>
 
 #include "engine/engine.hpp"
@@ -36,6 +37,19 @@ struct NetworkParameters {
     }
 };
 
+struct ExpectedTraffic {
+    u32 from = 0;   // ranks
+    u32 to = 0;
+    double bytes = 0.0;
+    double messages = 0.0;
+};
+
+// How a network may take several threads.
+struct ThreadChoice {
+    std::string why_one = "the caller has one thread";   // empty: it may
+    std::function<std::vector<ExpectedTraffic>()> traffic;
+};
+
 }  // namespace yantra
 
 namespace yantra::inline YANTRA_RUN {
@@ -48,6 +62,7 @@ struct NetworkSetup {
     Engine& engine;
     // By rank: its place by behaviour, not by number.
     std::function<std::vector<u16>()> rank_order = [] { return std::vector<u16>(); };
+    ThreadChoice threads = {};
 };
 
 }  // namespace yantra

@@ -83,6 +83,7 @@ struct Outcome {
     u64 events = 0;
     u64 messages = 0;
     u64 last_tick = 0;
+    ThreadsTaken threads;
 };
 
 }  // namespace yantra

@@ -6,6 +6,7 @@
 #include "base/ensure.hpp"
 #include "base/interruption.hpp"
 #include "model/rank_order.hpp"
+#include "model/traffic.hpp"
 #include "network/level.hpp"
 #include "run/diagnosis.hpp"
 
@@ -45,8 +46,10 @@ Collectives::Options options_of(const Model& model, bool match_by_tag, const Cas
 
 }  // namespace
 
-NetworkSetup Simulation::network_setup(const Model& model, const Grid& grid, Engine& engine) {
-    return {model.network, model.semantics, grid, engine, [&model] { return rank_order(model); }};
+NetworkSetup Simulation::network_setup(const Model& model, const Grid& grid, Engine& engine,
+                                       const std::string& why_one_thread) {
+    return {model.network, model.semantics, grid, engine, [&model] { return rank_order(model); },
+            {why_one_thread, [&model] { return traffic_of(model); }}};
 }
 
 Simulation::Simulation(const Model& model, bool match_by_tag, Cast cast)
@@ -54,7 +57,7 @@ Simulation::Simulation(const Model& model, bool match_by_tag, Cast cast)
       grid_(model.network.dimensions, model.network.tables),
       actors_(cast.actors ? std::move(*cast.actors) : all_ranks(model, grid_)),
       engine_(actors_.count()),
-      network_(cast.network ? cast.network(grid_, engine_) : make_network(network_setup(model, grid_, engine_))),
+      network_(cast.network ? cast.network(grid_, engine_) : make_network(network_setup(model, grid_, engine_, cast.why_one_thread))),
       transport_(engine_, actors_, *network_, *this,
                  {model.collectives.system.rendezvous, model.semantics.quirks.send_completes_on_arrival,
                   model.semantics.quirks.sizes_of_32_bits},
@@ -211,13 +214,14 @@ Outcome Simulation::without_nodes() const {
     out.disturbance = report.disturbance;
     out.packets = std::move(report.packets);
     out.under_way = report.under_way;
+    out.threads = std::move(report.threads);
     out.finished = state.finish_order.size() == actors_.count();
     if (!out.finished && over() && actors_.classes() == nullptr) {
         out.waiting = diagnose(model_, grid_, executor_, transport_, collectives_);
     }
     out.unreceived = unreceived(transport_);
     out.cut = transport_.cut().and_also(bus_.cut());
-    out.events = engine_.queue.processed();
+    out.events = engine_.queue.processed() - report.wakes + report.own_events;
     out.messages = transport_.state().messages;
     out.last_tick = engine_.now();
     if (out.finished && actors_.classes() == nullptr && Charges::are_in(model_)) {

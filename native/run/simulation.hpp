@@ -5,6 +5,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -33,6 +34,8 @@ struct Cast {
     std::function<std::unique_ptr<NetworkModel>(const Grid&, Engine&)> network;
     OrderWatcher* watcher = nullptr;
     PhaseTimes* times = nullptr;
+    // Of the model's network; empty: it may take several, and throw OneThread.
+    std::string why_one_thread = "the caller has one thread";
 };
 
 class Simulation final : private Completions {
@@ -41,7 +44,8 @@ public:
 
     // `match_by_tag`: by tag and size alone, as upstream.
     explicit Simulation(const Model& model, bool match_by_tag = false, Cast cast = {});
-    static NetworkSetup network_setup(const Model& model, const Grid& grid, Engine& engine);
+    static NetworkSetup network_setup(const Model& model, const Grid& grid, Engine& engine,
+                                      const std::string& why_one_thread = Cast{}.why_one_thread);
     Simulation(const Simulation&) = delete;
     Simulation& operator=(const Simulation&) = delete;
 

@@ -2346,6 +2346,10 @@ class Outcome:
     @property
     def packets(self) -> SeenPackets: ...
     @property
+    def threads(self) -> int: ...
+    @property
+    def why_threads(self) -> str: ...
+    @property
     def links(self) -> list[LinkRecord]: ...
 
 class RankStatistics:
@@ -2434,6 +2438,10 @@ class Folding:
     def count(self) -> memoryview[int]: ...
 
 def fold(model: Model, least_ranks_per_class: int = 2) -> Folding: ...
+def limit_cores(most: int) -> None:
+    """
+    What each run that begins takes at most, as others run beside it; 0: all.
+    """
 
 class Tie:
     @property

@@ -5,7 +5,9 @@
 #include <vector>
 
 #include "base/ensure.hpp"
+#include "base/one_thread.hpp"
 #include "base/too_long.hpp"
+#include "base/unsupported.hpp"
 #include "fold/runtime/folded_run.hpp"
 #include "run/simulation.hpp"
 
@@ -22,15 +24,19 @@ using OutsideOfRun = AnyRun;
 class EitherRun final : public OutsideOfRun, private ArrivingWork {
 public:
     EitherRun(const Model& model, bool match_by_tag)
-        : model_(model), whole_(std::make_unique<Simulation>(model, match_by_tag)) {}
+        : model_(model), match_by_tag_(match_by_tag), whole_(simulation("")) {}
     EitherRun(const Model& model, std::shared_ptr<const Folding> folding,
               std::unique_ptr<Shortcuts> shortcuts)
         : model_(model),
           folded_(std::make_unique<FoldedRun>(model, std::move(folding), std::move(shortcuts))) {}
 
     // Precondition: every rank runs.
-    void pass_no_rounds() { whole_->collectives().exchange().pass_no_rounds(); }
+    void pass_no_rounds() {
+        passes_rounds_ = false;
+        whole_->collectives().exchange().pass_no_rounds();
+    }
     void note(Notes notes) override {
+        notes_ = notes;
         if (whole_) {
             whole_->executor().log().keep(notes);
         }
@@ -39,9 +45,14 @@ public:
         watched([this] { whole_ ? whole_->start() : folded_->start(); });
     }
     bool run_for(u64 events) override {
-        return watched([this, events] {
-            return whole_ ? whole_->run_for(events) : folded_->run_for(events);
-        });
+        try {
+            return watched([this, events] {
+                return whole_ ? whole_->run_for(events) : folded_->run_for(events);
+            });
+        } catch (const OneThread& refused) {
+            begin_again(refused.why);
+            return false;
+        }
     }
     Outcome outcome() const override { return whole_ ? whole_->outcome() : folded_->outcome(); }
     Outcome take_outcome() override { return whole_ ? whole_->take_outcome() : folded_->take_outcome(); }
@@ -67,6 +78,26 @@ public:
 #endif
 
 private:
+    std::unique_ptr<Simulation> simulation(std::string why_one_thread) const {
+        Cast cast;
+        cast.why_one_thread = std::move(why_one_thread);
+        return std::make_unique<Simulation>(model_, match_by_tag_, std::move(cast));
+    }
+    void begin_again(const std::string& why) {
+        if (work_came_) {
+            throw Unsupported("network.threads: work that came later cannot begin again on one thread, as it has to, since " +
+                              why + "; take 1");
+        }
+        whole_ = nullptr;
+        whole_ = simulation("begun again, as " + why);
+        if (notes_) {
+            note(*notes_);
+        }
+        if (!passes_rounds_) {
+            pass_no_rounds();
+        }
+        whole_->start();
+    }
     template <class Do>
     std::invoke_result_t<Do> watched(Do&& what) {
         try {
@@ -83,6 +114,7 @@ private:
         for (std::size_t i = 0; i < jobs.size(); ++i) {
             of_ranks.emplace_back(ranks[i], jobs[i]);
         }
+        work_came_ = true;
         return whole_->submit(of_ranks, tick);
     }
     bool withdraw(u32 arrival) override { return whole_->withdraw(arrival); }
@@ -103,6 +135,10 @@ private:
 #endif
 
     const Model& model_;
+    const bool match_by_tag_ = false;
+    bool passes_rounds_ = true;
+    bool work_came_ = false;
+    std::optional<Notes> notes_;
     std::unique_ptr<Simulation> whole_;    // one of the two
     std::unique_ptr<FoldedRun> folded_;
     std::optional<Late> late_;

@@ -21,10 +21,11 @@ struct Crossings {
     struct Crossing {
         u64 tick = 0;   // at which it arrives
         Packet packet;
+        u32 hops = 0;
     };
 
     std::vector<Crossing> all;
-    std::vector<Telemetry> hops;   // as many of each
+    std::vector<Telemetry> hops;   // of each in turn
 };
 
 class Border {
@@ -43,7 +44,7 @@ public:
 
     void send(u32 device, u64 tick, const Packet& packet, std::span<const Telemetry> hops) {
         Crossings& to = sets_[written_][part_of_[device]];
-        to.all.push_back({tick, packet});
+        to.all.push_back({tick, packet, static_cast<u32>(hops.size())});
         to.hops.insert(to.hops.end(), hops.begin(), hops.end());
         earliest_ = std::min(earliest_, tick);
     }
@@ -56,7 +57,8 @@ public:
         }
     }
     const Crossings& read(u32 set, u32 part) const { return sets_[set][part]; }
-    // Of what was sent since the last call; ~0: nothing.
+    // Of what was sent since the last take_earliest(); ~0: nothing.
+    u64 earliest() const { return earliest_; }
     u64 take_earliest() { return std::exchange(earliest_, ~u64{0}); }
 
     // Parts alone cannot go on as one would: why.

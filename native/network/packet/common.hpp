@@ -2,6 +2,7 @@
 #pragma once
 
 #include <memory>
+#include <vector>
 
 #include "network/packet/border.hpp"
 #include "network/packet/congestion_control.hpp"
@@ -22,6 +23,35 @@ struct Progress {
     u64 last = 0;          // tick of the last progress in acknowledgements
     u64 drops = 0;         // up to that tick
     u32 cut = 0;           // senders whose ways are all down
+};
+
+// Transmissions that have begun, so that they can be undone in copies of ports.
+struct Begun {
+    // A port before it.
+    struct Before {
+        u64 tick = 0;   // at which it began
+        u64 busy_ticks = 0;
+        u64 last_tick = 0;
+        u64 packets = 0;
+        u32 last_bytes = 0;
+        LinkId link;
+    };
+
+    void note(const Port& port, LinkId link, u64 now) {
+        all.push_back({now, port.busy_ticks, port.last_tick, port.packets, port.last_bytes, link});
+    }
+    void undo(u64 after, HugeVector<Port>& ports) const {
+        for (auto of = all.rbegin(); of != all.rend() && of->tick > after; ++of) {
+            Port& port = ports[of->link.index()];
+            port.busy_ticks = of->busy_ticks;
+            port.last_tick = of->last_tick;
+            port.packets = of->packets;
+            port.last_bytes = of->last_bytes;
+        }
+    }
+
+    bool are_kept = false;
+    std::vector<Before> all;
 };
 
 struct Common {
@@ -48,6 +78,7 @@ struct Common {
     Progress progress;
     bool can_lose = false;         // packets; else silence is no loss
     bool links_change = false;     // some link has changed
+    Begun begun;
 };
 
 }  // namespace yantra::packet

@@ -141,27 +141,10 @@ private:
             partition_.why = "as asked";
             return;
         }
-        partition_.why = why_one_thread();
+        partition_.why = samples_.link == none ? why_one_thread(settings_) : queues_in_one_order;
         if (partition_.why.empty()) {
             partition_ = divide(fabric_, demand(), threads);
         }
-    }
-
-    std::string why_one_thread() const {
-        if (settings_.quirks != 0) {
-            return "the semantics ns3-fork go by the order in which events were set, whoever set them";
-        }
-        if (!settings_.pauses || settings_.recovery != RecoveryKind::go_back_n) {
-            return "where packets are lost or overtake each other, both ends of a flow know of it at once";
-        }
-        if (settings_.look != Look::nothing || settings_.sweep_every_ns > 0.0 || samples_.link != none) {
-            return "queues and rates over time are noted in one order";
-        }
-        const Scheme& scheme = scheme_named(settings_.congestion_control);
-        if (scheme.tells_by_state != nullptr && scheme.tells_by_state(settings_)) {
-            return settings_.congestion_control + " decides at the receiver which marks it tells of";
-        }
-        return "";
     }
 
     Demand demand() const {

@@ -9,12 +9,14 @@
 #include <utility>
 
 #include "network/packet/border.hpp"
+#include "network/packet/congestion_control.hpp"
 
 namespace yantra::packet {
 
 namespace {
 
-constexpr double event_ns = 50.0;      // measured on all pairs of 128 hosts
+constexpr double event_ns = 40.0;      // measured on all pairs of 128 hosts
+constexpr u64 events_of_host = 2;      // so many take as long as one of a host
 constexpr double crossing_ns = 40.0;   // of a cut link, on each side
 constexpr double barrier_ns = 20000.0;   // where threads share their cores with others
 constexpr double begin_ns = 2e6;       // of threads and their tables
@@ -46,9 +48,8 @@ public:
     Divider(const FabricSpec& fabric, const Demand& demand)
         : fabric_(fabric), demand_(demand), work_(fabric.is_host.size(), 0) {
         for (std::size_t link = 0; link < fabric.links.size(); ++link) {   // it is sent, and arrives
-            work_[fabric.links[link].from] += demand.crossings[link];
-            work_[fabric.links[link].to] += demand.crossings[link];
-            total_ += 2 * demand.crossings[link];
+            add(fabric.links[link].from, demand.crossings[link]);
+            add(fabric.links[link].to, demand.crossings[link]);
         }
     }
 
@@ -93,6 +94,12 @@ public:
     u32 hosts() const { return static_cast<u32>(std::count(fabric_.is_host.begin(), fabric_.is_host.end(), true)); }
 
 private:
+    void add(u32 device, u64 events) {
+        const u64 work = events * (fabric_.is_host[device] ? events_of_host : 1);
+        work_[device] += work;
+        total_ += work;
+    }
+
     // Below which links are not cut: some of those that links have.
     std::vector<u64> thresholds() const {
         constexpr std::size_t most = 6;
@@ -216,7 +223,7 @@ private:
 
     const FabricSpec& fabric_;
     const Demand& demand_;
-    std::vector<u64> work_;   // events, by device
+    std::vector<u64> work_;   // in events of a switch, by device
     u64 total_ = 0;
 };
 
@@ -244,6 +251,23 @@ Partition chosen(const Divider& divider, u32 cores) {
 }
 
 }  // namespace
+
+std::string why_one_thread(const Settings& settings) {
+    if (settings.quirks != 0) {
+        return "the semantics ns3-fork go by the order in which events were set, whoever set them";
+    }
+    if (!settings.pauses || settings.recovery != RecoveryKind::go_back_n) {
+        return "where packets are lost or overtake each other, both ends of a flow know of it at once";
+    }
+    if (settings.look != Look::nothing || settings.sweep_every_ns > 0.0) {
+        return queues_in_one_order;
+    }
+    const Scheme& scheme = scheme_named(settings.congestion_control);
+    if (scheme.tells_by_state != nullptr && scheme.tells_by_state(settings)) {
+        return settings.congestion_control + " decides at the receiver which marks it tells of";
+    }
+    return "";
+}
 
 Partition divide(const FabricSpec& fabric, const Demand& demand, const Threads& threads) {
     const Divider divider(fabric, demand);

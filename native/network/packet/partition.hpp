@@ -34,6 +34,11 @@ struct Partition {
     std::string why;              // so many parts
 };
 
+inline constexpr const char* queues_in_one_order = "queues and rates over time are noted in one order";
+
+// Empty, or why devices know of each other without a delay; the beginning of a sentence.
+std::string why_one_thread(const Settings& settings);
+
 Partition divide(const FabricSpec& fabric, const Demand& demand, const Threads& threads);
 
 }  // namespace yantra::packet

@@ -1,5 +1,6 @@
 #include "network/packet/simulator.hpp"
 
+#include <algorithm>
 #include <stdexcept>
 #include <string>
 
@@ -46,7 +47,6 @@ u32 Simulator::add_route(std::span<const u32> links) {
     return route;
 }
 
-// As many as the longest route has.
 void Simulator::keep_hops() {
     const u32 most = all_.routes.most_links();
     if (all_.scheme.telemetry == TelemetryKind::hops && !all_.settings.has(Quirk::narrow_telemetry) &&
@@ -66,9 +66,8 @@ void Simulator::take_in(const Crossings& come) {
     for (const Crossings::Crossing& of : come.all) {
         const PacketId packet = all_.packets.take();
         all_.packets[packet] = of.packet;
-        for (Telemetry& hop : all_.packets.all_telemetry_of(packet)) {
-            hop = *hops++;
-        }
+        std::copy_n(hops, of.hops, all_.packets.all_telemetry_of(packet).begin());
+        hops += of.hops;
         all_.senders.wheel.schedule(of.tick, event(EventKind::arrived, packet));
     }
 }

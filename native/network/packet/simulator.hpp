@@ -53,10 +53,12 @@ public:
     void step();
     // All that is before it.
     void run_before(u64 tick);
+    Begun& begun() { return all_.begun; }
+    // As many as the longest route has.
+    void keep_hops();
     // From another part. Precondition: none is before now.
     void take_in(const Crossings& come);
     Border& border() { return all_.border; }
-    const Border& border() const { return all_.border; }
     u64 events() const { return all_.senders.wheel.processed(); }
 
     const HugeVector<Port>& ports() const { return all_.ports.all(); }
@@ -65,7 +67,7 @@ public:
     const Totals& totals() const { return all_.totals; }
     u32 flows_under_way() const { return all_.progress.active; }
     u64 last_heard() const { return all_.progress.last; }
-    u64 buffer_used(u32 device) const { return switches_.buffer_used(device); }
+    u64 buffer_sharable(u32 device) const { return switches_.buffer_sharable(device); }
     // No event left, or no progress for long.
     std::optional<Stuck> stuck() const { return watch_.stuck(!empty()); }
 
@@ -78,7 +80,6 @@ public:
 private:
     struct Ahead;
 
-    void keep_hops();
     u32 next_event();
     u32 first_of_tick(u32 what);
     void arrive(PacketId packet);

@@ -24,7 +24,7 @@ public:
     void leave_unsent(PortId port, PacketId packet);
     void obey(PortId port, PacketKind kind);
     void end_pause(PortId port);
-    u64 buffer_used(u32 device) const { return buffers_[device].used; }
+    u64 buffer_sharable(u32 device) const { return buffers_[device].sharable; }
     u64 draws() const { return draws_; }   // so far
 
 private:

@@ -60,6 +60,9 @@ void Transmitter::begin(PortId number, PacketId packet) {
     Packet& of = all_.packets[packet];
     const u64 now = all_.now();
     const u64 ticks = all_.ports.ticks_of(port, of.bytes);
+    if (all_.begun.are_kept) [[unlikely]] {
+        all_.begun.note(port, number, now);
+    }
     of.link = number;
     of.failures = port.failures;
     ++port.packets;

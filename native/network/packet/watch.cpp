@@ -71,17 +71,23 @@ void Watch::sweep() {
 }
 
 std::shared_ptr<const Seen> Watch::seen() {
-    seen_->update(all_.ports.all(), all_.totals, all_.now(), busy_at_end_);
+    return seen(all_.ports.all(), all_.totals, all_.now(), busy_at_end_);
+}
+
+std::shared_ptr<const Seen> Watch::seen(const HugeVector<Port>& ports, const Totals& totals, u64 now,
+                                        const std::vector<u64>& busy_ticks) {
+    seen_->update(ports, totals, now, busy_ticks);
     return seen_;
 }
 
-void Watch::note_end(u64 tick) {
-    busy_at_end_.clear();
-    for (const Port& port : all_.ports.all()) {
+std::vector<u64> Watch::busy_at(u64 tick, const HugeVector<Port>& ports) const {
+    std::vector<u64> found;
+    for (const Port& port : ports) {
         const u64 last = port.last_tick + (port.packets > 0 ? all_.ports.ticks_of(port, port.last_bytes) : 0);
         const u64 ends = port.by_formula ? port.busy_until : last;
-        busy_at_end_.push_back(port.busy_ticks - std::min(port.busy_ticks, ends - std::min(ends, tick)));
+        found.push_back(port.busy_ticks - std::min(port.busy_ticks, ends - std::min(ends, tick)));
     }
+    return found;
 }
 
 }  // namespace yantra::packet

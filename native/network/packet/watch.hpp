@@ -43,11 +43,14 @@ public:
     void sweep();
 
     std::shared_ptr<const Seen> seen();
+    // Of several simulators.
+    std::shared_ptr<const Seen> seen(const HugeVector<Port>& ports, const Totals& totals, u64 now,
+                                     const std::vector<u64>& busy_ticks);
+    // By link: how long they were busy up to then.
+    std::vector<u64> busy_at(u64 tick, const HugeVector<Port>& ports) const;
     // What crosses it after note_end() is left out, until more is sent.
-    u64 busy_ticks(LinkId link) const {
-        return busy_at_end_.empty() ? all_.ports[link].busy_ticks : busy_at_end_[link.index()];
-    }
-    void note_end(u64 tick);
+    const std::vector<u64>& busy_at_end() const { return busy_at_end_; }   // by link, or empty
+    void note_end(u64 tick) { busy_at_end_ = busy_at(tick, all_.ports.all()); }
     void goes_on() { busy_at_end_.clear(); }
 
     std::optional<Stuck> stuck(bool has_events) const;

@@ -165,7 +165,7 @@ void Windows::note_refusal(const Said& last) {
         return;
     }
     refused_ = "no byte was acknowledged for long";
-    for (const Simulator* part : parts_) {
+    for (Simulator* part : parts_) {
         if (part->border().refused() != nullptr) {
             refused_ = part->border().refused();
             return;

@@ -66,10 +66,22 @@ def summarise(result: Result | StoredResult) -> Summary:
     if sent is not None:
         from yantra.result.packets import lines
 
-        packets = tuple(lines(sent))
+        packets = (*lines(sent), *_threads(result))
     bound = result.bound_by.sentence()
     tables = _of_tables(result)
     return Summary(_ranks(result), _dimensions(result), bound, *named, told, packets, tables)
+
+
+def _threads(result: Result | StoredResult) -> tuple[str, ...]:
+    # a stored result is the same for any number
+    outcome, model = getattr(result, "outcome", None), getattr(result, "model", None)
+    if outcome is None or model is None or not outcome.threads:
+        return ()
+    wanted = dict(getattr(model.scenario.network, "options", ())).get("threads")
+    if wanted is None and outcome.threads == 1:
+        return ()
+    took = "auto took " if wanted in (None, "auto") else ""
+    return (f"threads: {took}{outcome.threads}; {outcome.why_threads}",)
 
 
 def _of_tables(result: Result | StoredResult) -> tuple[str, ...]:

@@ -14,6 +14,7 @@ from yantra.base.fields import (
     ByRate,
     Choice,
     Field,
+    NameOrCount,
     Number,
     Plugin,
     PluginChoice,
@@ -244,7 +245,8 @@ def _default(option: _core.NetworkOption) -> float | str | None:
 
 def _field(option: _core.NetworkOption) -> Field:
     if option.choices:
-        return Choice(tuple(option.choices))
+        names = tuple(option.choices)
+        return NameOrCount(names) if names[-1].isdigit() else Choice(names)
     if option.by_rate:
         return ByRate(_scalar(option))
     return _scalar(option)

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from os import path as paths
 from typing import Any, NamedTuple
 
-from yantra import __version__
+from yantra import __version__, _core
 from yantra._core import Stopped
 from yantra.base import trust
 from yantra.base.documents import Path
@@ -95,6 +95,7 @@ def perform_away(task: Task, away: Away) -> Answer:
     refused = _entered(away)
     if refused is not None:
         return Answer(refused)
+    _core.limit_cores(1)
     answer = perform(task, lambda _done, _total: None)
     if not isinstance(answer.outcome, Result):
         return answer

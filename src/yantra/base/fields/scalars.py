@@ -304,6 +304,24 @@ class Choice(_Scalar):
         return {"enum": list(self._names)}
 
 
+class NameOrCount(Choice):
+    """A name, or a whole number from 1 on; all are text in memory."""
+
+    def __init__(self, names: tuple[str, ...]) -> None:
+        super().__init__(names)
+        self.expected = f"{names[0]}, or 1 to {names[-1]}"
+
+    def read(self, tree: Any, where: str, folder: str) -> Any:
+        text = str(tree) if type(tree) is int else tree
+        if text not in self._names:
+            raise ConfigError(where, expected_got(self.expected, tree))
+        return text
+
+    def schema(self) -> Schema:
+        count = {"type": "integer", "minimum": 1, "maximum": int(self._names[-1])}
+        return {"anyOf": [super().schema(), count]}
+
+
 class File(Text):
     """A path, or the common part of several; `ending` is what the file adds."""
 

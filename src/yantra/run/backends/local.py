@@ -19,6 +19,7 @@ from concurrent.futures import (
 from concurrent.futures.process import BrokenProcessPool
 from typing import Any
 
+from yantra import _core
 from yantra._core import Stop
 from yantra.base.children import end_with
 from yantra.base.cores import cores
@@ -42,6 +43,7 @@ class Local(Backend):
         waiting: deque[Future[Any]] = deque()
         stop = Stop()
         pool = ThreadPoolExecutor(threads, thread_name_prefix="yantra-sweep", initializer=stop.hear)
+        _core.limit_cores(max(1, cores() // threads))
         try:
             for task in tasks:
                 waiting.append(pool.submit(one, task))
@@ -55,6 +57,7 @@ class Local(Backend):
             wait(waiting, _GRACE_S)  # keep what is almost done
             stop.say()
             pool.shutdown(cancel_futures=True)
+            _core.limit_cores(0)
 
     def calls(
         self, function: Callable[[Any], Any], given: Sequence[Any]
