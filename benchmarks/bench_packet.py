@@ -124,6 +124,7 @@ def report_threads(folder: Path) -> bool:
         subprocess.run([*command, *generate, "-o", flows], check=True)
         words = [word for of in place[1:] for word in ("--set", of)]
         typed = [*command, "flows", flows, "--topology", place[0], *words, "--network", "packet"]
+        typed += ["--packet", "skip=off"]
         took: dict[int, list[float]] = {1: [], 2: []}
         for threads in (1, 2) * TURNS:
             began = time.monotonic()

@@ -124,3 +124,23 @@ def test_parts_that_are_no_parts_are_refused() -> None:
     settings = _core.packet_settings("none", 100.0)
     with pytest.raises(ValueError, match="one is expected of each device"):
         sent(3, [(0, 1, 1.0)], settings, parts=[0, 1])
+
+
+def test_flows_that_do_not_meet_are_simulated_once(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    flows = tmp_path / "flows.csv"
+    rows = [f"{at % 16},{(at + 5) % 16},{100_000 + at // 20},{at * 50_000}" for at in range(40)]
+    flows.write_text("\n".join(["src,dst,bytes,start_ns", *rows]) + "\n")
+    found = []
+    for more in ((), ("--packet", "skip=off")):
+        out, ports = tmp_path / "fct.csv", tmp_path / "ports.csv"
+        assert main(_line(flows, *more, "-o", str(out), "--ports", str(ports))) == 0
+        lines = capsys.readouterr().out.splitlines()
+        said = [line for line in lines if line.startswith("skipped")]
+        rest = [line for line in lines if line not in said]
+        found.append((out.read_bytes(), ports.read_bytes(), rest))
+        of_few = "of these crossings (flows that do not meet); exact"
+        assert len(said) == (0 if more else 1)
+        assert all(line.endswith(of_few) and float(line.split()[1]) >= 50 for line in said)
+    assert found[0] == found[1]

@@ -166,6 +166,9 @@ private:
             ready.clear(at);
         }
         senders_.resize(to);
+        if (to == 0 && all.settings.quirks == 0) {
+            last_ = 0;   // so that it has no memory
+        }
         return found;
     }
 

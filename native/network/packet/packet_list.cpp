@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/interruption.hpp"
+#include "network/packet/apart.hpp"
 #include "network/packet/route_table.hpp"
 #include "network/packet/windows.hpp"
 
@@ -46,10 +47,15 @@ public:
             }
         }
         choose(threads);
-        begin();
+        if (apart_ == nullptr) {
+            begin();
+        }
     }
 
     bool run_for(u64 steps) override {
+        if (apart_ != nullptr) {
+            return run_apart_for(steps);
+        }
         if (windows_ == nullptr) {
             return run_alone_for(steps);
         }
@@ -68,6 +74,9 @@ public:
 
     PacketCounts counts() const override {
         PacketCounts found{{}, 0, ticks_per_ns_, std::vector<PortCount>(fabric_.links.size())};
+        if (apart_ != nullptr && !apart_->ports().empty()) {
+            return {apart_->totals(), apart_->events(), ticks_per_ns_, apart_->ports()};
+        }
         for (const auto& part : parts_) {
             add_to(found.totals, part->simulator.totals());
             found.events += part->simulator.events();
@@ -78,7 +87,9 @@ public:
         return found;
     }
     const Partition& partition() const override { return partition_; }
-    std::shared_ptr<Seen> seen() override { return std::const_pointer_cast<Seen>(first().watch().seen()); }
+    std::shared_ptr<Seen> seen() override {
+        return apart_ != nullptr ? std::make_shared<Seen>(settings_) : std::const_pointer_cast<Seen>(first().watch().seen());
+    }
     const std::vector<double>& start_ns() const override { return begins_ns_; }
     const std::vector<double>& completed_ns() const override { return completed_ns_; }
     const QueueSamples& samples() const override { return samples_; }
@@ -115,6 +126,35 @@ private:
         return parts_.size() == 1 ? first() : parts_[partition_.part_of[source(flow)]]->simulator;
     }
 
+    bool run_apart_for(u64 steps) {
+        constexpr u64 at_once = 1024;
+        for (; steps > 0; steps -= std::min(steps, at_once)) {
+            look_up();
+            if (apart_->run_for(at_once)) {
+                break;
+            }
+        }
+        if (!apart_->refused().empty()) {
+            apart_ = nullptr;
+            choose_parts();
+            begin();
+            return false;
+        }
+        if (apart_->received().empty()) {
+            return false;
+        }
+        std::vector<std::pair<u64, u32>> all;
+        for (u32 flow = 0; flow < routes_.size(); ++flow) {
+            all.emplace_back(apart_->received()[flow], flow);
+            completed_ns_[flow] = ns(apart_->completed()[flow]);
+        }
+        std::sort(all.begin(), all.end());
+        for (const auto& [at, flow] : all) {
+            is_through(flow, ns(at));
+        }
+        return true;
+    }
+
     bool run_alone_for(u64 steps) {
         Simulator& simulator = first();
         for (; steps > 0 && !simulator.empty(); --steps) {
@@ -137,6 +177,31 @@ private:
     }
 
     void choose(const Threads& threads) {
+        threads_ = threads;
+        bool is_simple = columns_.ways == 0 && samples_.link == none;
+        for (u32 flow = 0; flow < routes_.size(); ++flow) {
+            is_simple = is_simple && !waits(flow);
+        }
+        if (is_simple && threads.part_of.empty() && Apart::refusal(settings_).empty()) {
+            std::vector<ListedFlow> flows;
+            for (u32 flow = 0; flow < routes_.size(); ++flow) {
+                flows.push_back({tick(flows_.start_ns[flow]), static_cast<u64>(flows_.bytes[flow]), flows_.route(flow),
+                                 way_back(flow)});
+            }
+            apart_ = std::make_unique<Apart>(fabric_, settings_, std::move(flows));
+            begins_ns_ = flows_.start_ns;
+            partition_.why = "flows that do not meet, and are alike, are simulated once";
+            if (apart_->refused().empty()) {
+                return;
+            }
+            apart_ = nullptr;
+        }
+        choose_parts();
+    }
+
+    void choose_parts() {
+        const Threads& threads = threads_;
+        partition_ = {};
         if (threads.wanted == 1 && threads.part_of.empty()) {
             partition_.why = "as asked";
             return;
@@ -355,7 +420,9 @@ private:
     std::vector<OfFlow> routes_;
     std::vector<u32> followers_;                // by flow: the first that waits for it
     std::vector<u32> next_follower_;
+    Threads threads_;
     Partition partition_;
+    std::unique_ptr<Apart> apart_;              // instead of parts
     std::vector<std::unique_ptr<Own>> parts_;
     std::unique_ptr<Windows> windows_;          // of several parts
     std::optional<Stuck> stuck_;

@@ -231,7 +231,7 @@ def lines(summary: dict[str, Any]) -> list[str]:
     ]
     found += trimmed(summary)
     if "skipped" in summary:
-        share = _share(summary["skipped"], summary["packets"])
+        share = floored_share(summary["skipped"], summary["packets"])
         found.append(f"skipped {share} of these crossings (repeated steps); exact")
     if summary["pauses"]:
         paused = format_time(summary["paused_ns"])
@@ -243,8 +243,8 @@ def lines(summary: dict[str, Any]) -> list[str]:
     return found
 
 
-def _share(part: int, whole: int) -> str:
-    # rounded down, as not all are skipped
+def floored_share(part: int, whole: int) -> str:
+    """In percent, rounded down, as not all are skipped."""
     return f"{part * 1000 // whole / 10:.1f} %"
 
 

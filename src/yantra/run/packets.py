@@ -12,7 +12,7 @@ from yantra.base.cores import cores
 from yantra.base.errors import ConfigError, DeadlockError, did_you_mean, expected_got
 from yantra.base.units import format_size, format_time
 from yantra.result.link_load import link_name
-from yantra.result.packets import Packets, needless, trimmed
+from yantra.result.packets import Packets, floored_share, needless, trimmed
 from yantra.result.table import Table
 
 if TYPE_CHECKING:
@@ -218,6 +218,8 @@ def summary(run: _core.PacketRun) -> dict[str, Any]:
     found["queue_max_bytes"] = max(counts.queue_max_bytes, default=0)
     if totals.trims:
         found["trims"] = totals.trims
+    if totals.skipped:
+        found["skipped"] = totals.skipped
     if totals.timeouts_without_loss:
         found["timeouts_without_loss"] = totals.timeouts_without_loss
     return found
@@ -230,6 +232,9 @@ def lines(run: _core.PacketRun, graph: Graph, threads: int | None = None) -> lis
         f"{of['packets']:,} packets crossed a link, {of['marked_acks']:,} ACKs carried a mark, "
         f"{of['drops']:,} were dropped, {of['nacks']:,} NACKs, {of['timeouts']:,} timeouts"
     ]
+    if "skipped" in of:
+        share = floored_share(of["skipped"], of["packets"])
+        found.append(f"skipped {share} of these crossings (flows that do not meet); exact")
     found += trimmed(of) + needless(of)
     if of["pauses"]:
         found.append(f"{of['pauses']:,} pauses, {format_time(of['paused_ns'])} over all ports")
