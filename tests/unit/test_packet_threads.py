@@ -140,7 +140,7 @@ def test_flows_that_do_not_meet_are_simulated_once(
         said = [line for line in lines if line.startswith("skipped")]
         rest = [line for line in lines if line not in said]
         found.append((out.read_bytes(), ports.read_bytes(), rest))
-        of_few = "of these crossings (flows that do not meet); exact"
+        of_few = "of these crossings (flows that never meet); exact"
         assert len(said) == (0 if more else 1)
         assert all(line.endswith(of_few) and float(line.split()[1]) >= 50 for line in said)
     assert found[0] == found[1]

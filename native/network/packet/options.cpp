@@ -95,7 +95,7 @@ const std::vector<Setter>& setters() {
          [](Settings& to, double value) { to.sweep_every_ns = value; }},
         {{"sweep_from", "ns", 0.0, 0.0, "When the first is."},
          [](Settings& to, double value) { to.sweep_from_ns = value; }},
-        {{"skip", "", 0.0, 0.0, "Whether flows that do not meet, and are alike, are simulated once.", {"auto", "off"}},
+        {{"skip", "", 0.0, 0.0, "Whether flows that never meet, and are alike, are simulated once.", {"auto", "off"}},
          [](Settings& to, double value) { to.skip = value == 0.0 ? Skip::if_possible : Skip::never; }},
         {{"pause", "ns", 1e6, 1.0, "After which a pause is looked at again."},
          [](Settings& to, double value) { to.pause_ns = value; }},

@@ -190,7 +190,7 @@ private:
             }
             apart_ = std::make_unique<Apart>(fabric_, settings_, std::move(flows));
             begins_ns_ = flows_.start_ns;
-            partition_.why = "flows that do not meet, and are alike, are simulated once";
+            partition_.why = "flows that never meet, and are alike, are simulated once";
             if (apart_->refused().empty()) {
                 return;
             }

@@ -234,7 +234,7 @@ def lines(run: _core.PacketRun, graph: Graph, threads: int | None = None) -> lis
     ]
     if "skipped" in of:
         share = floored_share(of["skipped"], of["packets"])
-        found.append(f"skipped {share} of these crossings (flows that do not meet); exact")
+        found.append(f"skipped {share} of these crossings (flows that never meet); exact")
     found += trimmed(of) + needless(of)
     if of["pauses"]:
         found.append(f"{of['pauses']:,} pauses, {format_time(of['paused_ns'])} over all ports")
