@@ -1,4 +1,4 @@
-// Barrier: threads that wait for each other, in turns of a loop. One that waits spins for some 20 us
+// ThreadBarrier: threads that wait for each other, in turns of a loop. One that waits spins for some 20 us
 // (unless they are more than processors), then sleeps.
 #pragma once
 
@@ -9,9 +9,9 @@
 
 namespace yantra {
 
-class Barrier {
+class ThreadBarrier {
 public:
-    explicit Barrier(u32 threads)
+    explicit ThreadBarrier(u32 threads)
         : threads_(threads), spins_(threads <= std::thread::hardware_concurrency() ? 4000 : 0) {}
 
     void wait() {

@@ -71,7 +71,7 @@ private:
     const Partition partition_;
     std::vector<std::unique_ptr<Simulator>> others_;
     std::vector<Simulator*> parts_;
-    Barrier barrier_;
+    ThreadBarrier barrier_;
     std::array<std::vector<Said>, 2> said_;
     std::vector<std::thread> threads_;
     u32 set_ = 0;

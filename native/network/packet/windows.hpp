@@ -51,7 +51,7 @@ private:
 
     std::vector<Simulator*> parts_;
     const u64 window_;
-    Barrier barrier_;
+    ThreadBarrier barrier_;
     std::array<std::vector<Said>, 2> said_;
     std::exception_ptr stopped_;   // by a signal
     std::atomic<u32> gate_{0};   // of threads: 0 wait, 1 go, 2 leave
