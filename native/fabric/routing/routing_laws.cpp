@@ -157,7 +157,7 @@ private:
                 breaks("a_path_depends_on_its_flow_alone", flow, "the path is another after others were asked for");
             }
         }
-        for (u32 packet = 0; packet < 8 && !kind_.by_packet; ++packet) {
+        for (u32 packet = 0; packet < 8 && !kind_.by_packet && !kind_.by_load; ++packet) {
             if (path_of(*routing_, {flow.from, flow.to, flow.number, packet}) != path) {
                 breaks("packets_stay_together", flow, "packet " + std::to_string(packet) + " takes a path of its own");
             }
