@@ -18,6 +18,9 @@ from yantra.scenario.types import Fold
 MOST_EVENTS = 2_000_000
 """Most events of all removals, each taken to have the run's."""
 
+_PACKETS = 16
+"""Events of packets that take the time of one of others."""
+
 MOST_EVENTS_OF_A_REPORT = 20 * MOST_EVENTS
 """The same for a report, which people wait for: seconds of an unfolded run."""
 
@@ -33,7 +36,8 @@ def gains(result: Result, most_events: int) -> list[Gain] | None:
     model, makespan = result.model, max(result.outcome.finish)
     parts = [cause for cause in causes(result) if not cause.holds_others]
     nodes = sum(len(graph) for graph in model.graphs.distinct)
-    if result.events * len(parts) > most_events or nodes * len(parts) > MOST_NODES:
+    events = result.events // (1 if result.outcome.packets is None else _PACKETS)
+    if events * len(parts) > most_events or nodes * len(parts) > MOST_NODES:
         return None
     removable = [*causes(result), *_wholes(result)]
     found = []
