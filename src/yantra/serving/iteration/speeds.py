@@ -77,6 +77,7 @@ class Speeds:
         stated = parts.get("stack")
         self._stack, self._plan = stated, plan
         self._grid = plan.grid()
+        self._moves_any = False
         self._groups: dict[str, tuple[int, int]] = {}
         self._asked: dict[tuple[Any, ...], np.ndarray] = {}
 
@@ -113,9 +114,12 @@ class Speeds:
         """What times come from, as far as they were asked."""
         measured = self._machine.measures_all
         tables = self.tables
-        if measured and tables and OF_ANOTHER not in tables:
+        is_own = tables and OF_ANOTHER not in tables
+        if is_own and measured and self._moves_any:
             return "measured kernels and collectives"
         kernels = f"measured kernels of {tables}" if tables else "kernels by the roofline"
+        if not self._moves_any:
+            return kernels
         return f"{kernels}; collectives {'measured' if measured else 'simulated'}"
 
     @property
@@ -175,6 +179,7 @@ class Speeds:
 
     def _moves(self, operation: Operation, sent: np.ndarray) -> np.ndarray:
         assert operation.collective is not None
+        self._moves_any = True
         size, stride = self._group(operation.group)
         ns: np.ndarray = np.asarray(
             self._machine.collective_ns(operation.collective, size, stride, sent), float
