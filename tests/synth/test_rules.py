@@ -201,8 +201,9 @@ def test_a_file_of_rules_is_read_as_written_and_names_no_model(tmp_path: Path) -
 
 @pytest.mark.parametrize(
     "text",
-    ["", "[]", "{}", "\x00", '{"format": "yantra synth", "version": 1, "tier": "rules"}',
-     '{"format": "yantra synth", "version": 1, "tier": "rules", "components": []}',
+    ["", "[]", "{}", "\x00", '{"format": "yantra synth", "version": 2, "tier": "rules"}',
+     '{"format": "yantra synth", "version": 3, "tier": "rules", "components": []}',
+     '{"format": "yantra synth", "version": 2, "tier": "rules", "components": []}',
      '{"format": "yantra synth", "version": 2, "tier": "rules", "components": [{}]}'],
 )  # fmt: skip
 def test_another_file_is_refused_in_a_sentence(
@@ -212,6 +213,13 @@ def test_another_file_is_refused_in_a_sentence(
     path.write_text(text)
     assert main(["synth", "sample", str(path), "-o", str(tmp_path / "drawn")]) == 2
     assert "not rules that `yantra synth fit` wrote, or damaged" in capsys.readouterr().err
+
+
+def test_rules_of_an_older_version_are_to_be_fitted_again(tmp_path: Path) -> None:
+    path = tmp_path / "old.ysyn"
+    path.write_text('{"format": "yantra synth", "version": 1, "tier": "rules", "components": []}')
+    with pytest.raises(ConfigError, match="older `yantra synth fit`; fit the jobs again"):
+        files.load(str(path))
 
 
 @pytest.mark.parametrize("change", [-1.0, float("nan"), "1", True, None])

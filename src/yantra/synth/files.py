@@ -42,8 +42,12 @@ def load(path: str) -> Rules:
         if len(content) > _MOST_BYTES:
             raise ValueError(f"{len(content)} bytes are too many")
         form = json.loads(content)
-        if form["format"] != FORMAT or form["version"] != VERSION or form["tier"] not in TIERS:
-            raise ValueError(f"expected format {FORMAT!r}, version {VERSION}")
+        if form["format"] != FORMAT or form["tier"] not in TIERS:
+            raise ValueError(f"expected format {FORMAT!r}")
+        if form["version"] in range(1, VERSION):
+            raise ConfigError(path, "of an older `yantra synth fit`; fit the jobs again")
+        if form["version"] != VERSION:
+            raise ValueError(f"expected version {VERSION}")
         made = Rules(form["tier"], [_component(one) for one in form["components"]])
         if not made.components:
             raise ValueError("no component")
