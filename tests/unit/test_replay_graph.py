@@ -11,6 +11,7 @@ from tests.oracles.small_traces import call, event, kernel, linked, node, op
 from yantra.base.errors import TraceError
 from yantra.tracing.pytorch.graph import Graph, GraphNode, GraphOptions, build
 from yantra.tracing.pytorch.linked import DeviceOp, Linked
+from yantra.tracing.pytorch.linked_columns import as_objects
 
 OUTER, INNER = node(3, "aten::linear", 2), node(4, "aten::addmm", 3)
 OPS = [op(3, "aten::linear", 0, 100), op(4, "aten::addmm", 10, 60)]
@@ -279,7 +280,7 @@ def test_a_cycle_at_one_instant_is_broken() -> None:
         kernel(5, 0, 8, stream=1),
         kernel(5, 0, 9, stream=2),
     ]
-    trace = linked([OUTER], events)
+    trace = as_objects(linked([OUTER], events))
     one, other = trace.device_ops
     one.after, other.after = [other.id], [one.id]
     made = build(trace)

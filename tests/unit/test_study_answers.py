@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from itertools import pairwise
 from math import exp, log, sqrt
@@ -289,10 +290,18 @@ def test_the_page_shows_each_trial_once_in_the_picture_and_tells_what_is_broken(
     trials[3]["broken"] = ["step_time: <b> too much"]
     shown = Finished(trials, front_of(two, trials))
     page = study_page(two, shown, next_dollar(two, 1), odds_of(two, shown))
-    assert page.count("<circle") == 3 and page.count('class="front"') == len(shown.front)
+    data = re.search(r'id="page-data"[^>]*>(.*?)</script>', page, re.DOTALL)
+    assert data is not None
+    points = json.loads(data[1])["page"]["points"]
+    assert sorted(one["trial"] for one in points) == [0, 1, 2]
+    assert [one["trial"] for one in points if one["front"]] == sorted(
+        shown.front, key=lambda at: float(trials[at]["step_time"])
+    )
     assert "step_time: &lt;b&gt; too much" in page and "<b> too much" not in page
     assert "4 trials, 2 on the front, 1 not feasible." in page
     for name in ("The front", "Trials", "The next dollar", "How sure the winner is"):
         assert f">{name}</h2>" in page
     one = study._replace(objectives=("step_time",))
-    assert "<circle" not in study_page(one, finished, next_dollar(one, 1), odds_of(one, finished))
+    assert 'id="picture"' in page
+    alone = study_page(one, finished, next_dollar(one, 1), odds_of(one, finished))
+    assert 'id="picture"' not in alone
