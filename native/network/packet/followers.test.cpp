@@ -15,7 +15,7 @@
 
 #include "base/one_thread.hpp"
 #include "base/test.hpp"
-#include "network/packet/presets.hpp"
+#include "network/packet/test_settings.hpp"
 
 namespace {
 
@@ -223,21 +223,6 @@ private:
     u32 quiet_ = 0;
 };
 
-Settings draw_settings(test::Random& random) {
-    const std::vector<std::string> presets{"static_window", "none", "dcqcn", "hpcc95", "timely", "swift", "dctcp"};
-    std::map<std::string, double> options;
-    if (random.one_in(3)) {
-        options["acks_first"] = 1.0;
-    }
-    if (random.one_in(3)) {
-        options["buffer"] = 600000.0;
-    }
-    if (random.one_in(4)) {
-        options["queue"] = random.one_in(2) ? 0.0 : 2.0;
-    }
-    return settings_of(presets[random.below(presets.size())], 100.0, "", options);
-}
-
 Case draw(test::Random& random) {
     Case of;
     of.leaves = static_cast<u32>(2 + random.below(3));
@@ -252,7 +237,7 @@ Case draw(test::Random& random) {
     of.begin = of.in_step ? of.all_hosts() : static_cast<u32>(1 + random.below(2 * of.all_hosts()));
     of.to_one = !of.in_step && random.one_in(3);
     of.seed = random.below(1000000);
-    of.settings = draw_settings(random);
+    of.settings = drawn_settings(random, {"static_window", "none", "dcqcn", "hpcc95", "timely", "swift", "dctcp"});
     return of;
 }
 

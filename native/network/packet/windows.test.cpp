@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "network/packet/test.hpp"
+#include "network/packet/test_settings.hpp"
 
 namespace {
 
@@ -18,23 +19,6 @@ using namespace yantra;
 using namespace yantra::packet;
 using namespace yantra::packet::test;
 using yantra::test::Random;
-
-Settings draw_settings(Random& random) {
-    const std::vector<std::string> presets{"static_window", "none", "dcqcn", "hpcc95", "hpcc_pint", "timely", "swift", "dctcp"};
-    std::map<std::string, double> options;
-    if (random.one_in(3)) {
-        options["acks_first"] = 1.0;
-    }
-    if (random.one_in(3)) {
-        options["buffer"] = 600000.0;
-    }
-    if (random.one_in(4)) {
-        options["queue"] = random.one_in(2) ? 0.0 : 2.0;
-    }
-    Settings made = settings_of(presets[random.below(presets.size())], 100.0, "", options);
-    made.skip = Skip::never;
-    return made;
-}
 
 Case draw(Random& random) {
     Case of;
@@ -45,7 +29,9 @@ Case draw(Random& random) {
         const std::vector<double> some{100.0, 250.0, 500.0, 1000.0};
         of.latencies.push_back(some[random.below(some.size())]);
     }
-    of.settings = draw_settings(random);
+    of.settings =
+        drawn_settings(random, {"static_window", "none", "dcqcn", "hpcc95", "hpcc_pint", "timely", "swift", "dctcp"});
+    of.settings.skip = Skip::never;
     const bool follow = random.one_in(3);
     const bool in_step = random.one_in(3);   // many events of a tick
     const u64 to_one = random.one_in(3) ? 20 : 0;   // of 20: so that ports pause
