@@ -138,6 +138,87 @@ def test_commands_of_the_hosts_of_a_replica_are_one_replica() -> None:
     assert (both.replicas, both.fields["tp"]) == (1, "16")
 
 
+SPREAD = [
+    ("vllm", {"tp": 8, "pp": 2}),
+    ("vllm", {"tp": 16}),
+    ("vllm", {"tp": 1, "dp": 16, "ep": 16}),
+    ("sglang", {"tp": 4, "pp": 4}),
+    ("sglang", {"tp": 2, "dp": 8, "ep": 16}),
+]
+
+
+@pytest.mark.parametrize(("engine", "fields"), SPREAD)
+def test_a_replica_over_hosts_comes_back_with_its_times(
+    engine: str, fields: dict[str, Any], tmp_path: Path
+) -> None:
+    model = "deepseek-ai/DeepSeek-V3"
+    fields = fields | {"dtype": "fp8_block"}
+    files = emit(asked(3, engine, fields, "test"), model, most_devices=8)
+    path = tmp_path / "serve.sh"
+    path.write_text(files["serve.sh"], encoding="utf-8")
+    told: dict[str, Any] = {"cluster": "hgx-h100", "requests": REQUESTS, "intervals": False}
+    by_name = serve("deepseek-v3", engine=engine, replicas=3, **told, **fields)
+    assert serve(engine=str(path), **told).as_dict() == by_name.as_dict()
+
+
+@pytest.mark.parametrize(("engine", "fields"), SPREAD)
+def test_each_host_starts_with_its_number_and_the_first_host(
+    engine: str, fields: dict[str, Any], tmp_path: Path
+) -> None:
+    files = emit(asked(3, engine, fields, "test"), MIXED, most_devices=4)
+    _, group = yaml.safe_load_all(files["kubernetes.yaml"])
+    assert (group["kind"], group["spec"]["replicas"]) == ("LeaderWorkerSet", 3)
+    groups = group["spec"]["leaderWorkerTemplate"]
+    assert groups["size"] == 4
+    (container,) = groups["workerTemplate"]["spec"]["containers"]
+    assert container["resources"]["limits"] == {"nvidia.com/gpu": 4}
+    path = tmp_path / "serve.sh"
+    path.write_text(files["serve.sh"].replace("exec ", "echo "), encoding="utf-8")
+    own = [*container["command"][:2], container["command"][2].replace("exec ", "echo ")]
+    for rank in ("0", "3"):
+        env = {"PATH": os.environ["PATH"]}
+        as_host = env | {"HEAD": "first", "RANK": rank}
+        as_pod = env | {"LWS_LEADER_ADDRESS": "first", "LWS_WORKER_INDEX": rank}
+        host = subprocess.check_output(["bash", str(path)], env=as_host, text=True)
+        assert subprocess.check_output(own, env=as_pod, text=True) == host
+        assert "first" in host
+        assert ("--headless" in host) == (engine == "vllm" and rank == "3")
+        if fields.get("dp") == 16:
+            assert ("--data-parallel-start-rank 12" in host) == (rank == "3")
+            assert "--data-parallel-size-local 4 " in host
+        else:
+            assert f"--nnodes 4 --node-rank {rank} " in host
+
+
+def test_slurm_starts_every_host_of_a_replica(tmp_path: Path) -> None:
+    files = emit(asked(1, "vllm", {"tp": 16}, "test"), DENSE)
+    script = tmp_path / "serve.sh"
+    script.write_text(files["serve.sh"].replace("exec vllm", "exec echo"), encoding="utf-8")
+    hosts = 'for one in 0 1; do SLURM_NODEID=$one "$@"; done'
+    for name, body in (
+        ("srun", hosts),
+        ("sbcast", 'cp "$1" "$2"'),
+        ("scontrol", "echo n1; echo n2"),
+    ):
+        (tmp_path / name).write_text(f"#!/bin/bash\n{body}\n", encoding="utf-8")
+        (tmp_path / name).chmod(0o755)
+    env = {"PATH": f"{tmp_path}:{os.environ['PATH']}", "SLURM_JOB_ID": f"7-{os.getpid()}"}
+    said = subprocess.check_output(["bash", str(script)], env=env, text=True).splitlines()
+    Path(f"/tmp/serve.{env['SLURM_JOB_ID']}").unlink()
+    assert ["--master-addr n1" in line for line in said] == [True, True]
+    assert ["--node-rank 1" in line for line in said] == [False, True]
+    assert ["--headless" in line for line in said] == [False, True]
+
+
+@pytest.mark.parametrize("engine", OPTIONS)
+def test_the_router_knows_groups_of_hosts(engine: str) -> None:
+    some = {"prefill": asked(2, engine, {"tp": 16}, "x"), "decode": asked(1, engine, {}, "x")}
+    text = emit_apart(some, DENSE)["kubernetes.yaml"]
+    group = next(one for one in yaml.safe_load_all(text) if one["kind"] == "LeaderWorkerSet")
+    name = group["metadata"]["name"]
+    assert [text.count(f"http://{name}-{at}.{name}:") for at in range(3)] == [1, 1, 0]
+
+
 @pytest.mark.parametrize(
     "start",
     [
@@ -189,8 +270,8 @@ def test_what_an_engine_has_no_flag_for_is_refused_by_name() -> None:
     with pytest.raises(ConfigError) as told:
         emit(asked(1, "vllm", {"tp": 1, "start": "60s"}, "test"), DENSE)
     assert told.value.where == "start_s"
-    with pytest.raises(ConfigError, match="16 devices of a replica, and a host has 8"):
-        emit(asked(1, "vllm", {"tp": 16}, "test"), DENSE)
+    with pytest.raises(ConfigError, match="a rank of 16 devices is on one host of 8"):
+        emit(asked(1, "vllm", {"tp": 16, "dp": 2}, "test"), MIXED)
 
 
 def test_the_cheapest_is_written_with_its_pools(

@@ -120,3 +120,23 @@ def test_a_stream_writes_its_rows_and_says_the_same(tmp_path: Path, capsys: Capt
     for option, value in (("--report", "x.html"), ("--rate", "12/s"), ("--set", "check=2")):
         assert main((*stream, option, value)) == 2
         assert "stream=on" in capsys.readouterr().err
+
+
+def test_a_replica_takes_several_domains_where_none_holds_it() -> None:
+    from yantra.fabric import clusters
+    from yantra.serving.measures import Objective
+    from yantra.serving.requests import load
+    from yantra.serving.search import NO_ROOM, search
+    from yantra.workloads.models.catalogue import find
+
+    requests = load("poisson:rate=1/s,count=20,isl=100,osl=8,seed=1")
+    promise = [Objective.of("ttft", "p99 1 s", "--ttft")]
+    of = {"engines": ("sglang",), "dtypes": ("fp8_block",)}
+    model, machine = find("deepseek-v3"), [clusters.load("hgx-h100")]
+    alone = search(model, machine, requests, promise, **of)  # type: ignore[arg-type]
+    assert not alone.kept
+    assert {one.why_not for one in alone.lost} == {NO_ROOM}
+    several = search(model, machine, requests, promise, domains=(2,), **of)  # type: ignore[arg-type]
+    plans = {one.pools[0][2].pool.plan for one in several.kept}
+    assert {(plan.tp, plan.pp, plan.dp) for plan in plans} <= {(8, 2, 1), (1, 1, 16)}
+    assert {one.devices for one in several.kept if len(one.pools) == 1} == {16}

@@ -49,7 +49,8 @@ def write_serving(model: str, found: Found, folder: str, *, quiet: bool) -> None
     if len(pools) == 1:
         (pool,) = pools.values()
         files = emit(pool, id_of(model), most_devices=most)
-        start = f"bash serve.sh; sbatch serve.sh (all {pool.replicas})"
+        own = "bash serve.sh" if pool.plan.ranks <= most else "HEAD=... RANK=0 bash serve.sh, ..."
+        start = f"{own}; sbatch serve.sh (all {pool.replicas})"
         asked = f"--engine {os.path.join(folder, 'serve.sh')}"
     else:
         files = emit_apart(pools, id_of(model), most_devices=most)

@@ -14,6 +14,8 @@ from yantra.cli.model_options import clusters_option, model_option
 from yantra.cli.serve import promises
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from yantra.serving.requests import Requests
     from yantra.serving.search import Found
 
@@ -78,10 +80,9 @@ def command(
 
     Engines, parallelism, budgets and seats of a replica, pools of prefill and decode, and how many.
     """
-    from yantra.base.notes import note
     from yantra.cli.progress import progress
     from yantra.fabric.clusters import load as load_cluster
-    from yantra.serving.search import NO_ROOM, search
+    from yantra.serving.search import search
     from yantra.serving.search.words import as_dict, lines
     from yantra.workloads.models.catalogue import find
 
@@ -92,7 +93,7 @@ def command(
     described = find(model)
     asked = _requests(requests, rate, isl, osl)
 
-    def searched(types: tuple[str, ...]) -> Found:
+    def searched(types: tuple[str, ...], domains: tuple[int, ...] = (1,)) -> Found:
         with progress("deployments") as tell:
             return search(
                 described,
@@ -103,19 +104,37 @@ def command(
                 dtypes=types,
                 stack=stack,
                 most_devices=devices,
+                domains=domains,
                 tell=tell,
             )
 
-    found = searched(dtypes or ("bf16",))
-    if not dtypes and not found.kept and all(one.why_not == NO_ROOM for one in found.lost):
-        note("no replica holds the weights in bf16, so they are taken in fp8_block")
-        found = searched(("fp8_block",))
+    found = _widened(searched, dtypes or _published(model, emit))
     if as_json:
         print_json(as_dict(found, top))
     else:
         sys.stdout.write("\n".join(lines(found, described.name, asked, told, top)) + "\n")
     _start(model, found, output, quiet=as_json)
     return 0
+
+
+def _widened(search: Callable[..., Found], dtypes: tuple[str, ...]) -> Found:
+    """In narrower weights, if no type is said, and then over several domains, where none fit."""
+    from yantra.base.notes import note
+    from yantra.serving.search import NO_ROOM
+
+    def has_no_room(found: Found) -> bool:
+        return not found.kept and all(one.why_not == NO_ROOM for one in found.lost)
+
+    types = dtypes or ("bf16",)
+    found = search(types)
+    if not dtypes and has_no_room(found):
+        note("no replica holds the weights in bf16, so they are taken in fp8_block")
+        types = ("fp8_block",)
+        found = search(types)
+    if has_no_room(found):
+        note("no domain of the innermost network holds a replica, so it has 2 or 4 of them")
+        found = search(types, (2, 4))
+    return found
 
 
 def _start(model: str, found: Found, output: str | None, *, quiet: bool) -> None:
@@ -138,6 +157,16 @@ def _emitted(emit: str | None, output: str | None, engines: tuple[str, ...]) -> 
     if engines not in ((), (emit,)):
         raise ConfigError("--emit", f"tries {emit} alone; leave out --set engine")
     return (emit,)
+
+
+def _published(model: str, emit: str | None) -> tuple[str, ...]:
+    """The type of a checkpoint in 8 bits, which is the one that an engine starts with."""
+    if emit is None:
+        return ()
+    from yantra.serving.commands.weights import id_of, type_of
+
+    stored = type_of(id_of(model))
+    return (stored,) if stored.startswith("fp8") else ()
 
 
 def _usual() -> tuple[str, ...]:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from yantra.base.errors import ConfigError
+from yantra.serving.commands.hosts import leader_worker_set, spread
 from yantra.serving.commands.kubernetes import controller, service
 from yantra.serving.commands.roles import ROLES
 from yantra.serving.commands.write import IMAGES, PORTS, script_of, words_of
@@ -19,6 +20,11 @@ _ROUTERS = {
     "sglang": ("sglang-router", "python3 -m sglang_router.launch_router --pd-disaggregation"),
 }
 """The package of each, and the command."""
+_ADDRESS = (
+    "env:",
+    "- name: VLLM_NIXL_SIDE_CHANNEL_HOST",
+    "  valueFrom: {fieldRef: {fieldPath: status.podIP}}",
+)
 _PORT = 10_001
 _BOOTSTRAP = 8998
 
@@ -33,7 +39,7 @@ def emit_apart(
     scripts = {
         role: script_of(pools[role], model, role=role, most_devices=most_devices) for role in ROLES
     }
-    parts = [_pool(role, pools[role], scripts[role]) for role in ROLES]
+    parts = [_pool(role, pools[role], scripts[role], most_devices) for role in ROLES]
     return {
         **{f"{role}.sh": scripts[role] for role in ROLES},
         "route.sh": _route(engine),
@@ -55,19 +61,18 @@ given=()
 """
 
 
-def _pool(role: str, pool: Asked, script: str) -> str:
+def _pool(role: str, pool: Asked, script: str, most_devices: int) -> str:
     name = f"{pool.engine}-{role}"
+    image, nodes = IMAGES[pool.engine], spread(pool, most_devices)
+    if nodes.nodes > 1:  # which has a headless service of its own
+        return leader_worker_set(name, image, script, pool.replicas, nodes, *_ADDRESS)
     headless = ("clusterIP: None", "publishNotReadyAddresses: true", f"selector: {{app: {name}}}")
     return service(name, *headless) + controller(
-        "StatefulSet", name, IMAGES[pool.engine], words_of(script),
+        "StatefulSet", name, image, words_of(script),
         spec=[
             f"replicas: {pool.replicas}", f"serviceName: {name}", "podManagementPolicy: Parallel",
         ],
-        container=[
-            "env:",
-            "- name: VLLM_NIXL_SIDE_CHANNEL_HOST",
-            "  valueFrom: {fieldRef: {fieldPath: status.podIP}}",
-        ],
+        container=_ADDRESS,
         devices=pool.plan.ranks,
     )  # fmt: skip
 

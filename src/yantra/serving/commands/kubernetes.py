@@ -5,12 +5,13 @@ Source: kubernetes.io/docs/concepts/workloads/controllers (Deployment, StatefulS
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Sequence
 
 _OF_GPUS = """
-        resources: {{limits: {{nvidia.com/gpu: {devices}}}}}
-        volumeMounts: [{{name: memory, mountPath: /dev/shm}}]
-      volumes: [{{name: memory, emptyDir: {{medium: Memory}}}}]"""
+    resources: {{limits: {{nvidia.com/gpu: {devices}}}}}
+    volumeMounts: [{{name: memory, mountPath: /dev/shm}}]
+  volumes: [{{name: memory, emptyDir: {{medium: Memory}}}}]"""
 
 
 def service(name: str, *spec: str) -> str:
@@ -35,17 +36,25 @@ def controller(
 ) -> str:
     """What keeps pods of one container; `spec` and `container` are further lines of these."""
     own = "".join(f"\n  {line}" for line in spec)
-    more = "".join(f"\n        {line}" for line in container)
     return f"""apiVersion: apps/v1
 kind: {kind}
 metadata: {{name: {name}}}
 spec:{own}
   selector: {{matchLabels: {{app: {name}}}}}
   template:
-    metadata: {{labels: {{app: {name}}}}}
-    spec:
-      containers:
-      - name: {name}
-        image: {image}
-        command: {command}{more}{_OF_GPUS.format(devices=devices) if devices else ""}
+{pod(name, image, command, container=container, devices=devices, indent=4)}"""
+
+
+def pod(
+    name: str, image: str, command: str, *, container: Sequence[str], devices: int, indent: int
+) -> str:
+    """A template of pods, so far to the right."""
+    more = "".join(f"\n    {line}" for line in container)
+    text = f"""metadata: {{labels: {{app: {name}}}}}
+spec:
+  containers:
+  - name: {name}
+    image: {image}
+    command: {command}{more}{_OF_GPUS.format(devices=devices) if devices else ""}
 """
+    return textwrap.indent(text, " " * indent)

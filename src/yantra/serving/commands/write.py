@@ -13,12 +13,14 @@ from typing import Any
 
 from yantra.base.errors import ConfigError, expected_got, show
 from yantra.base.notes import notes_to
+from yantra.serving.commands.hosts import FIRST, head_of, leader_worker_set, spread, started
 from yantra.serving.commands.kubernetes import controller, service
 from yantra.serving.commands.read import of_text
 from yantra.serving.commands.roles import BOTH, ROLES, flags_of
 from yantra.serving.commands.table import ENGINES, Flag
 from yantra.serving.commands.weights import type_of
 from yantra.serving.pools import Asked, asked, options_of
+from yantra.workloads.frameworks.launch import Nodes
 
 IMAGES = {"vllm": "vllm/vllm-openai:latest", "sglang": "lmsysorg/sglang:latest"}
 _STARTS = {
@@ -40,26 +42,26 @@ def emit(pool: Asked, model: str, *, most_devices: int = 8) -> Mapping[str, str]
     Raises ConfigError that names the field for which the engine has no flag.
     """
     script = script_of(pool, model, most_devices=most_devices)
-    return {"serve.sh": script, "kubernetes.yaml": _kubernetes(pool, script)}
+    nodes = spread(pool, most_devices)
+    return {"serve.sh": script, "kubernetes.yaml": _kubernetes(pool, script, nodes)}
 
 
 def script_of(pool: Asked, model: str, *, role: str = BOTH, most_devices: int = 8) -> str:
     """The script of a replica, with `role` if others do the rest. Raises ConfigError as `emit`."""
     if pool.engine not in ENGINES:
         raise ConfigError("--emit", expected_got(f"one of {', '.join(ENGINES)}", pool.engine))
-    if pool.plan.ranks > most_devices:
-        problem = f"{pool.plan.ranks} devices of a replica, and a host has {most_devices}"
-        raise ConfigError("plan", f"{problem}; bound it by --set devices={most_devices}")
-    flags = _flags(pool, model)
+    nodes = spread(pool, most_devices)
+    before, joined = started(pool, nodes)
+    flags = _flags(pool, model) + joined
     if role != BOTH:
         flags += flags_of(pool.engine, role)
     flags += ["--host 0.0.0.0", f"--port {port_of(pool.engine)}"]
     command = " \\\n  ".join((f"exec {_STARTS[pool.engine].format(model=model)}", *flags, '"$@"'))
     head = (
         f"#!/bin/bash\n#SBATCH --job-name={pool.engine}\n#SBATCH --array=1-{pool.replicas}\n"
-        f"#SBATCH --nodes=1 --gpus-per-node={pool.plan.ranks}\n"
+        f"{head_of(nodes)}"
     )
-    script = f"{head}{_SET.get((pool.engine, role), '')}{command}\n"
+    script = f"{head}{before}{_SET.get((pool.engine, role), '')}{command}\n"
     _check(script, pool, model, role)
     return script
 
@@ -140,9 +142,14 @@ def words_of(script: str) -> str:
     return json.dumps(shlex.split(plain))
 
 
-def _kubernetes(pool: Asked, script: str) -> str:
+def _kubernetes(pool: Asked, script: str, nodes: Nodes) -> str:
     name, port = pool.engine, PORTS[pool.engine]
+    open_ports = f"ports: [{{containerPort: {port}}}]"
+    if nodes.nodes > 1:
+        return service(
+            f"{name}-serve", f"selector: {{{FIRST}, app: {name}}}", f"ports: [{{port: {port}}}]"
+        ) + leader_worker_set(name, IMAGES[name], script, pool.replicas, nodes, open_ports)
     return service(name, f"selector: {{app: {name}}}", f"ports: [{{port: {port}}}]") + controller(
         "Deployment", name, IMAGES[name], words_of(script), spec=[f"replicas: {pool.replicas}"],
-        container=[f"ports: [{{containerPort: {port}}}]"], devices=pool.plan.ranks,
+        container=[open_ports], devices=pool.plan.ranks,
     )  # fmt: skip

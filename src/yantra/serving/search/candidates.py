@@ -1,6 +1,7 @@
 """Candidates of a search: what a replica may be, on each cluster.
 
-A replica is within one domain of the innermost network, where tensors are shared quickly.
+A replica is within one domain of the innermost network, where tensors are shared quickly, or has
+a stage of a pipeline, or its share of data-parallel ranks, in each of several.
 Trade-off: budgets and seats are tried at few values each, as engines ship them.
 """
 
@@ -47,7 +48,9 @@ class Candidate(NamedTuple):
         """Return `vllm tp=4 max_num_seqs=256`."""
         plan = self.pool.plan
         fields = {
-            name: getattr(plan, name) for name in ("tp", "dp", "ep") if getattr(plan, name) > 1
+            name: getattr(plan, name)
+            for name in ("tp", "pp", "dp", "ep")
+            if getattr(plan, name) > 1
         }
         texts = [f"{name}={value}" for name, value in fields.items()] or ["tp=1"]
         if plan.dtype != "bf16":
@@ -57,24 +60,30 @@ class Candidate(NamedTuple):
 
 
 def candidates(
-    model: Any, clusters: Sequence[Cluster], engines: Sequence[str], dtypes: Sequence[str]
+    model: Any,
+    clusters: Sequence[Cluster],
+    engines: Sequence[str],
+    dtypes: Sequence[str],
+    domains: Sequence[int] = (1,),
 ) -> Iterator[Candidate]:
     for cluster in clusters:
-        for plan in _plans(model, cluster, dtypes):
+        for plan in _plans(model, cluster, dtypes, domains):
             for engine in engines:
                 for options in _options(engine):
                     yield Candidate(cluster, Asked(1, engine, plan, options))
 
 
-def _plans(model: Any, cluster: Cluster, dtypes: Sequence[str]) -> Iterator[InferencePlan]:
+def _plans(
+    model: Any, cluster: Cluster, dtypes: Sequence[str], domains: Sequence[int]
+) -> Iterator[InferencePlan]:
     domain = cluster.network[0].members
     most = 8 if domain is None else min(int(domain.value), 64)
     sizes = [1 << at for at in range(most.bit_length()) if 1 << at <= most]
+    experts = bool(experts_a_token(model))
     for dtype in dtypes:
-        shapes: list[dict[str, int]] = [{"tp": size} for size in sizes]
-        if experts_a_token(model):
-            shapes += [{"tp": size, "ep": size} for size in sizes if size > 1]
-            shapes += [{"tp": 1, "dp": size, "ep": size} for size in sizes if size > 1]
+        shapes: list[dict[str, int]] = []
+        for count in domains:
+            shapes += _shapes(sizes, experts) if count == 1 else _across(sizes[-1], count, experts)
         for shape in shapes:
             try:
                 plan = InferencePlan(dtype=dtype, **shape)  # type: ignore[arg-type]
@@ -82,6 +91,23 @@ def _plans(model: Any, cluster: Cluster, dtypes: Sequence[str]) -> Iterator[Infe
             except YantraError:
                 continue
             yield plan
+
+
+def _shapes(sizes: Sequence[int], experts: bool) -> list[dict[str, int]]:
+    shapes: list[dict[str, int]] = [{"tp": size} for size in sizes]
+    if experts:
+        shapes += [{"tp": size, "ep": size} for size in sizes if size > 1]
+        shapes += [{"tp": 1, "dp": size, "ep": size} for size in sizes if size > 1]
+    return shapes
+
+
+def _across(most: int, count: int, experts: bool) -> list[dict[str, int]]:
+    """Of so many whole domains."""
+    shapes = [{"tp": most, "pp": count}]
+    if experts:
+        shapes += [{"tp": most, "pp": count, "ep": most}]
+        shapes += [{"tp": 1, "dp": most * count, "ep": most * count}]
+    return shapes
 
 
 def _options(engine: str) -> Iterator[dict[str, float]]:

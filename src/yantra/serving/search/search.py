@@ -148,16 +148,19 @@ def search(
     dtypes: Sequence[str],
     stack: str | None = None,
     most_devices: int | None = None,
+    domains: Sequence[int] = (1,),
     tell: Callable[[int, int], None] | None = None,
 ) -> Found:
     """Return the deployments that keep all promises at the rate of the requests.
+
+    A replica has one of so many `domains` of the innermost network.
 
     Raises ConfigError without a promise.
     """
     if not objectives:
         raise ConfigError("serve plan", "no promise to keep; give --ttft, --tpot or both")
     of = _Search(model, requests, objectives, stack)
-    shapes, lost = _shapes(of, list(candidates(model, clusters, engines, dtypes)))
+    shapes, lost = _shapes(of, list(candidates(model, clusters, engines, dtypes, domains)))
     limit = inf if most_devices is None else most_devices
     kept: list[Tried] = []
     ordered = sorted(shapes, key=lambda one: _least_usd(of, one))
