@@ -7,6 +7,7 @@ from xml.etree import ElementTree
 
 import pytest
 
+from tests.browser.charts import place, told
 from tests.browser.chromium import Chromium, find_chromium
 from tests.browser.saving import saved
 from tests.unit.test_compare_page import ran
@@ -17,44 +18,61 @@ pytestmark = pytest.mark.skipif(
 )
 
 
-LANES = "[...document.querySelectorAll('svg.lane')]"
+CHARTS = "[0, 1, 2].map((at) => document.getElementById(`lanes-${at}`).plot)"
 
 
-def test_timelines_of_several_results_zoom_together(tmp_path: Path) -> None:
+def test_timelines_of_several_results_have_one_scale_and_zoom_together(tmp_path: Path) -> None:
     runs = [ran(50.0), ran(100.0), ran(25.0)]
     side_by_side(runs).to_report(tmp_path / "c.html")
     with Chromium() as browser:
         page = browser.open(tmp_path / "c.html")
-        assert page.evaluate(f"{LANES}.length") == 3 * 4
-        widths = f"{LANES}.map(lane => lane.getBoundingClientRect().width)"
-        assert page.evaluate(f"new Set({widths}).size") == 1
-        boxes = f"new Set({LANES}.map(lane => lane.getAttribute('viewBox')))"
-        whole = page.evaluate(f"[...{boxes}]")
-        end = "document.getElementById('window').textContent"
-        assert page.evaluate(end).startswith("0 ns to ")
-        page.evaluate("document.getElementById('in').click()")
-        half = page.evaluate(f"[...{boxes}]")
-        assert len(half) == 1
-        assert float(half[0].split()[2]) == float(whole[0].split()[2]) / 2
-        move = "slider => { slider.value = 1000; slider.dispatchEvent(new Event('input')); }"
-        page.evaluate(f"({move})(document.getElementById('from'))")
-        x, _, width, _ = map(float, page.evaluate(f"[...{boxes}]")[0].split())
-        assert x + width == float(whole[0].split()[2])
-        page.evaluate("document.getElementById('whole').click()")
-        assert page.evaluate(f"[...{boxes}]") == whole
-        assert page.evaluate("document.querySelectorAll('button.export').length") > 5
-        assert page.evaluate("document.querySelector('#path .bars + .export').textContent") == "SVG"
-        assert page.evaluate("document.querySelectorAll('.lanes .bars + .export').length") == 3
-        root = ElementTree.fromstring(saved(page, ".lanes .bars + .export"))
-        texts = [node.text or "" for node in root.iter() if node.tag.endswith("}text")]
-        assert texts[0].startswith("run 1, 64.457 us; shown: 0 ns to ") and texts[1].startswith(
-            "rank 0: kernels "
+        ends = f"{CHARTS}.map((u) => [u.scales.x.min, u.scales.x.max])"
+        longest = max(run.makespan_ns for run in runs)
+        assert page.evaluate(ends) == [[0, longest]] * 3
+        page.evaluate("document.querySelector('#lanes-1 .plot').focus()")
+        page.key("+")
+        page.settle()
+        assert (
+            page.evaluate(ends)
+            == [[pytest.approx(longest / 4), pytest.approx(longest * 3 / 4)]] * 3
         )
-        assert texts[-1] == page.evaluate(
-            "document.querySelector('.lanes .legend').lastChild.textContent"
-        )
+        page.key("0")
+        page.settle()
+        assert page.evaluate(ends) == [[0, longest]] * 3
+        root = ElementTree.fromstring(saved(page, "#lanes-0 .export:last-child"))
+        texts = [node.text for node in root.iter() if node.tag.endswith("}text")]
+        assert {"rank 0", "rank 3", "time", "60 us"} <= set(texts)
         assert page.problems() == []
         assert [url for url in page.requests() if not url.startswith("file:")] == []
+        page.close()
+
+
+@pytest.mark.parametrize("width", [390, 1366])
+def test_a_timeline_is_inked_as_long_as_ranks_work_and_tells_it(tmp_path: Path, width: int) -> None:
+    run = ran(50.0)
+    side_by_side([run, ran(100.0), ran(25.0)]).to_report(tmp_path / "c.html")
+    with Chromium() as browser:
+        page = browser.open(tmp_path / "c.html", width=width)
+        page.mouse("mouseMoved", *place(page, "#lanes-0", 25_000, 4))
+        words = told(page).splitlines()
+        assert words[0].startswith("at 2") and words[1] == "rank 0: collectives"
+        assert words[4] == "rank 3: kernels"
+        page.mouse("mouseMoved", *place(page, "#lanes-0", run.makespan_ns + 5_000, 4))
+        assert told(page).splitlines()[1] == "rank 0: past its end"
+        root = ElementTree.fromstring(saved(page, "#lanes-0 .export:last-child"))
+        boxes = [node.attrib for node in root.iter() if node.tag.endswith("}rect")][1:]
+        wide = {box["fill"]: 0.0 for box in boxes}
+        for box in boxes:
+            wide[box["fill"]] += float(box["width"])
+        kernels, collectives = wide.values()
+        pixels = page.evaluate("document.querySelector('#lanes-0').plot.bbox.width")
+        longest = ran(25.0).makespan_ns
+        assert kernels == pytest.approx(pixels * 90_000 / longest, rel=0.01)
+        nodes = run.nodes
+        sums = sum(end - start for start, end, kind in zip(
+            nodes.values("start_ns"), nodes.values("end_ns"), nodes.values("type"), strict=True
+        ) if kind.startswith("COMM_COLL"))  # fmt: skip
+        assert collectives == pytest.approx(pixels * sums / longest, rel=0.01)
         page.close()
 
 

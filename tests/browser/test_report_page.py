@@ -12,7 +12,7 @@ from xml.etree import ElementTree
 
 import pytest
 
-from tests.browser.charts import inked
+from tests.browser.charts import inked, shown, told
 from tests.browser.chromium import Chromium, Page, find_chromium
 from tests.browser.saving import saved, share_that_differs
 from tests.reports import EVIL, forget, many, packets, shared, step, uneven
@@ -403,7 +403,7 @@ def test_a_chart_is_saved_as_svg_that_looks_the_same_alone(opened: Any, chart: s
     assert all("rgb" in look or "#" in look for look in looks)
 
 
-@pytest.mark.parametrize("chart", ["#memory", "#bandwidth > div"])
+@pytest.mark.parametrize("chart", ["#memory", "#bandwidth > div", "#roofline"])
 def test_a_saved_chart_looks_as_on_the_page(
     browser: Chromium, opened: Any, chart: str, tmp_path: Path
 ) -> None:
@@ -412,25 +412,30 @@ def test_a_saved_chart_looks_as_on_the_page(
     assert share_that_differs(browser, page, picture, tmp_path, canvas=f"{chart} canvas") < TEXTS
 
 
-@pytest.mark.parametrize(
-    ("chart", "titles"),
-    [
-        ("#roofline", {"rate of operations", "arithmetic intensity, FLOP per byte"}),
-    ],
-)
-@pytest.mark.parametrize("width", [390, 1366])
-def test_axes_have_titles_inside_the_chart(
-    opened: Any, chart: str, titles: set[str], width: int
-) -> None:
-    page = opened("step", width=width)
-    texts = page.evaluate(
-        f"[...document.querySelectorAll('{chart} svg text')].map(text => {{"
-        " const at = text.getBoundingClientRect();"
-        " const box = text.ownerSVGElement.getBoundingClientRect();"
-        " return [text.textContent, at.left >= box.left && at.right <= box.right"
-        " && at.top >= box.top && at.bottom <= box.bottom]; })"
-    )
-    assert titles <= {text for text, inside in texts if inside}
+def test_a_roofline_names_kernels_and_zooms_them_apart(opened: Any) -> None:
+    page = opened("step")
+    memory, peak = inked(page, "#roofline")
+    assert memory > 200 and peak > 20
+    page.evaluate("document.querySelector('#roofline .plot').focus()")
+    page.key("ArrowRight")
+    first = told(page)
+    longest = "document.querySelector('#roofline-section tbody td').textContent"
+    assert page.evaluate(longest) in first and "FLOP/byte, " in first
+    page.key("ArrowRight")
+    assert told(page) not in ("", first)
+    whole = shown(page, "#roofline")
+    page.key("+")
+    near = shown(page, "#roofline")
+    assert near[1] / near[0] == pytest.approx((whole[1] / whole[0]) ** 0.5, rel=0.02)
+    page.key("0")
+    assert shown(page, "#roofline") == whole
+    texts = {
+        node.text
+        for node in ElementTree.fromstring(saved(page, "#roofline .export:last-child")).iter()
+        if node.tag.endswith("}text")
+    }
+    assert {"rate of operations", "arithmetic intensity, FLOP per byte", "1 TFLOP/s"} <= texts
+    assert any(text and text.startswith("update layers.*") for text in texts)
 
 
 @pytest.mark.parametrize("width", [390, 1366, 1920])

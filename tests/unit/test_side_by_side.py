@@ -116,7 +116,7 @@ def test_names_of_users_are_text_in_pictures_too(tmp_path: Path) -> None:
     side_by_side([ran(rate) for rate in RATES], names).to_report(tmp_path / "c.html")
     page = (tmp_path / "c.html").read_text()
     assert EVIL not in page
-    assert len(re.findall('class="lane"', page)) == 12
+    assert len(re.findall(r'id="lanes-\d"', page)) == 3
 
 
 def test_fewer_than_two_results_or_a_wrong_number_of_names_is_refused() -> None:

@@ -14,7 +14,7 @@ from yantra.explain.compare_words import names_of as ran_of_pair
 from yantra.explain.compare_words import sentences as sentences_of
 from yantra.explain.comparison import MOST_ROWS
 from yantra.explain.joined import Data, Joined, Row, joined, values
-from yantra.explain.lanes_drawn import SCRIPT, STYLE, drawn
+from yantra.explain.lanes_drawn import SCRIPTS, STYLES, drawn
 from yantra.explain.named import figure_cells, ran_text
 from yantra.explain.parts import listed
 from yantra.explain.side_by_side_words import sure_of_others
@@ -24,8 +24,6 @@ from yantra.export.report.shell import Page, Section, render
 from yantra.export.stored import Form
 from yantra.result.critical_path import kind_text
 from yantra.result.parts import text_of
-
-_STYLES = ("report.css", STYLE)
 
 
 def page(pairs: Sequence[Data], forms: Sequence[Form] = ()) -> str:
@@ -41,11 +39,13 @@ def page(pairs: Sequence[Data], forms: Sequence[Form] = ()) -> str:
         Section("nodes", "Nodes", _MEANS, _nodes(pairs)),
     ]
     if pictures is not None:
-        sections.insert(1, Section("timelines", "Timelines", _TIMELINES, pictures))
+        sections.insert(1, Section("timelines", "Timelines", _TIMELINES, pictures.boxes))
     sides = [pairs[0]["a"], *(data["b"] for data in pairs)]
     title = listed([_titled(name, side) for name, side in zip(names, sides, strict=True)])
-    scripts = (SCRIPT,) if pictures is not None else ("plain.js",)
-    return render(Page(title, _head(pairs, names), sections, scripts, _STYLES))
+    head = _head(pairs, names)
+    if pictures is None:
+        return render(Page(title, head, sections, ("plain.js",), STYLES))
+    return render(Page(title, head, sections, SCRIPTS, STYLES, pictures.data, pictures.columns))
 
 
 _PATH = (

@@ -1,78 +1,75 @@
-"""The timelines of results as pictures of one scale, one below the other."""
+"""The timelines of results as charts of one scale, one below the other."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any, NamedTuple
 
 from yantra.base.units import format_time
 from yantra.explain.timelines import KINDS, UNITS, Lanes, lanes_of
 from yantra.export.report.bars import legend
-from yantra.export.report.markup import Html, element
-from yantra.export.report.shell import part
+from yantra.export.report.columns import Columns
+from yantra.export.report.markup import Cell, Head, Html, element, join, table
+from yantra.export.report.shell import CHARTS
 from yantra.export.stored import Form
 
-SCRIPT, STYLE = "compare.js", "compare.css"
+SCRIPTS, STYLES = (*CHARTS, "ready.js", "compare.js"), ("uplot.css", "report.css", "compare.css")
 _NAMES = dict(zip(KINDS, ("kernels", "collectives", "sends", "memory"), strict=True))
 _STYLES = dict(zip(KINDS, ("compute", "collective", "message", "memory"), strict=True))
-_ROW, _GAP = 10, 2
 
 
-def drawn(names: Sequence[str], forms: Sequence[Form]) -> Html | None:
+class Drawn(NamedTuple):
+    """Boxes of charts, and what is drawn into them."""
+
+    boxes: Html
+    data: dict[str, Any]
+    columns: Columns
+
+
+def drawn(names: Sequence[str], forms: Sequence[Form]) -> Drawn | None:
     longest = max((form["makespan_ns"] for form in forms), default=0)
     found = [lanes_of(form, longest) for form in forms]
     used = [k for k in KINDS if any(k in lanes.spans for ranks in found for lanes in ranks)]
     if not used:
         return None
-    results = [
-        _result(name, form["makespan_ns"], longest, ranks, used)
-        for name, form, ranks in zip(names, forms, found, strict=True)
-    ]
-    axis = element(
-        "div",
-        element("span", "time", class_="bar-name"),
-        element("div", id="axis", data_longest=longest),
-        class_="bar-row",
-    )
+    columns = Columns()
+    boxes, results = [], []
+    for at, (name, form, ranks) in enumerate(zip(names, forms, found, strict=True)):
+        boxes.append(_box(at, name, form["makespan_ns"], ranks))
+        for place, lanes in enumerate(ranks):
+            _add(columns, f"lanes.{at}.{place}", lanes)
+        shown = [lanes.rank for lanes in ranks]
+        results.append({"name": name, "makespan_ns": form["makespan_ns"], "ranks": shown})
+    kinds = [{"name": _NAMES[kind], "style": _STYLES[kind]} for kind in used]
+    data = {"kinds": kinds, "longest_ns": longest, "unit_ns": longest / UNITS, "results": results}
     key = legend((_NAMES[kind], _STYLES[kind]) for kind in used)
-    return element("div", Html(part("lanes.html")), key, axis, *results, class_="lanes")
+    parts = [key, *boxes, _shares(names, found, used)]
+    return Drawn(element("div", *parts, class_="lanes"), {"lanes": data}, columns)
 
 
-def _result(
-    name: str, makespan_ns: float, longest_ns: float, ranks: Sequence[Lanes], kinds: Sequence[str]
-) -> Html:
+def _box(at: int, name: str, makespan_ns: float, ranks: Sequence[Lanes]) -> Html:
     heading = element("h3", name, element("small", f" {format_time(makespan_ns)}"))
     if not ranks:
         said = "It has no times of nodes; yantra run -o keeps them."
-        return element("div", heading, element("p", said, class_="note"))
-    end = round(UNITS * makespan_ns / longest_ns)
-    rows = [_rank(name, lanes, end, kinds) for lanes in ranks]
-    return element("div", heading, element("div", *rows, class_="bars"))
+        return join((heading, element("p", said, class_="note")))
+    return join((heading, element("div", id=f"lanes-{at}", class_="chart")))
 
 
-def _rank(name: str, lanes: Lanes, end: int, kinds: Sequence[str]) -> Html:
-    paths = []
-    for at, kind in enumerate(kinds):
-        y = at * (_ROW + _GAP)
-        spans = lanes.spans.get(kind, [])
-        steps = "".join(f"M{start} {y}h{past - start}v{_ROW}H{start}z" for start, past in spans)
-        paths.append(element("g", element("path", d=steps), class_=_STYLES[kind]))
-    high = len(kinds) * (_ROW + _GAP) - _GAP
-    line = element("g", element("line", x1=end, x2=end, y1=0, y2=high), class_="end")
-    told = "; ".join(f"{_NAMES[kind]} {100 * lanes.busy.get(kind, 0):.0f} %" for kind in kinds)
-    picture = element(
-        "svg",
-        *paths,
-        line,
-        viewBox=f"0 0 {UNITS} {high}",
-        preserveAspectRatio="none",
-        height=high,
-        role="img",
-        aria_label=f"{name}, rank {lanes.rank}: {told} of its run",
-        class_="lane",
-    )
-    row = (
-        element("span", f"rank {lanes.rank}", class_="bar-name"),
-        picture,
-        element("span", told, class_="bar-text"),
-    )
-    return element("div", *row, class_="bar-row")
+def _add(columns: Columns, name: str, lanes: Lanes) -> None:
+    for kind, spans in lanes.spans.items():
+        columns.add(f"{name}.{_STYLES[kind]}.start", [start for start, _ in spans])
+        columns.add(f"{name}.{_STYLES[kind]}.end", [past for _, past in spans])
+
+
+def _shares(names: Sequence[str], found: Sequence[Sequence[Lanes]], kinds: Sequence[str]) -> Html:
+    heads = [Head("result", False), Head("rank"), *(Head(_NAMES[kind]) for kind in kinds)]
+    rows = [
+        [name, str(lanes.rank), *(_share(lanes.busy.get(kind, 0.0)) for kind in kinds)]
+        for name, ranks in zip(names, found, strict=True)
+        for lanes in ranks
+    ]
+    return table("Shares of a run in which a rank is at work", heads, rows)
+
+
+def _share(share: float) -> Cell:
+    return Cell(f"{100 * share:.1f} %", share)

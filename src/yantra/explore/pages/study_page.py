@@ -72,7 +72,7 @@ def study_page(
         sections.insert(0, Section("front", "The front", lead, box))
     trials = count(len(finished.trials), "trial")
     title = f"{study.model}, global batch {study.global_batch}: {trials}"
-    scripts, styles = (*CHARTS, "study.js"), ("uplot.css", "report.css", "study.css")
+    scripts, styles = (*CHARTS, "points.js", "study.js"), ("uplot.css", "report.css", "study.css")
     return render(Page(title, header, sections, scripts, styles, data))
 
 

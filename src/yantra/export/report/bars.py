@@ -1,4 +1,7 @@
-"""Stacked bars: rows of shares of one whole, also said in words."""
+"""Stacked bars: rows of shares of one whole, also said in words.
+
+They are SVG, so a page shows and prints them without scripts; a row has nothing to zoom.
+"""
 
 from __future__ import annotations
 

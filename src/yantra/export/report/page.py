@@ -40,6 +40,7 @@ _SCRIPTS = (
     "bandwidth.js",
     "memory.js",
     "packets.js",
+    "points.js",
     "roofline.js",
     "topology.js",
     "ready.js",

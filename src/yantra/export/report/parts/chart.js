@@ -27,7 +27,8 @@ export function drawnToFit(box, make) {
 
 // Puts a chart into a box. `about` is {label, height, keys: [{name, series}], data, and of uPlot:
 // scales, axes, series, draw: (u) => for more than series}, {tell: (u, left, top) => text under
-// the cursor}, {move: (u, by) => where an arrow key takes it, enter: (u) => what Enter and a click do}.
+// the cursor}, {move: (u, by) => where an arrow key takes it, enter: (u) => what Enter and a click do,
+// zoomed: (u) => what follows a zoom}.
 export function plot(box, about) {
   const face = el("div", {
     class: "plot",
@@ -72,6 +73,7 @@ function optionsOf(about, width) {
     hooks: {
       draw: about.draw ? [about.draw] : [],
       setCursor: [(u) => tellAt(u, about.tell)],
+      setScale: [(u, key) => key === "x" && about.zoomed?.(u)],
     },
   };
 }
@@ -220,18 +222,19 @@ function timesTo(end) {
   return { low: 0, high: end, distr: 1, ticks, name: "time", ...TIMES };
 }
 
-// Times from `low` to `high` by their logarithm, marked at 1, 2 and 5 times powers of ten.
+// Times from `low` to `high` by their logarithm.
 export function logTimes(low, high, name) {
-  const ticks = (from, to, wanted) => {
-    const powers = [];
-    for (let power = 10 ** Math.floor(Math.log10(from)); power <= to; power *= 10)
-      powers.push(power);
-    const fine = powers.flatMap((power) => [power, 2 * power, 5 * power]);
-    const inside = (all) => all.filter((ns) => ns >= from && ns <= to);
-    if (inside(fine).length > wanted) return inside(powers);
-    return inside(fine).length > 2 ? inside(fine) : ticksBetween(from, to, wanted).values;
-  };
-  return { low, high, distr: 3, ticks, name, ...TIMES, word: "within" };
+  return { low, high, distr: 3, ticks: logTicks, name, ...TIMES, word: "within" };
+}
+
+// Returns 1, 2 and 5 times powers of ten, or powers alone where `wanted` are fewer.
+export function logTicks(from, to, wanted) {
+  const powers = [];
+  for (let power = 10 ** Math.floor(Math.log10(from)); power <= to; power *= 10) powers.push(power);
+  const fine = powers.flatMap((power) => [power, 2 * power, 5 * power]);
+  const inside = (all) => all.filter((value) => value >= from && value <= to);
+  if (inside(fine).length > wanted) return inside(powers);
+  return inside(fine).length > 2 ? inside(fine) : ticksBetween(from, to, wanted).values;
 }
 
 // Values from `low` to `high`, each as `shown` writes it.

@@ -1,26 +1,53 @@
 // The roofline: operations per byte against operations per second, both logarithmic.
 //
-// Kernels that fall on one spot of the picture are one point; its area tells their time in all. The
+// Kernels that fall on one spot of what is shown are one point; its area tells their time in all. The
 // axes span what takes nearly all of the time; what lies beyond stands at the border.
 
-import { drawnToFit } from "./chart.js";
-import { byId, svg } from "./dom.js";
-import { svgButton } from "./download.js";
+import { axis, logTicks, plot } from "./chart.js";
+import { byId } from "./dom.js";
 import { formatBytes, formatCount, formatRate, formatTime } from "./format.js";
-import { hideTooltip, showTooltip, withTooltip } from "./tooltip.js";
+import { nearest, nextPlace, writeNames } from "./points.js";
+import { colour } from "./theme.js";
+import { uPlot } from "./uplot.js";
 
-const HEIGHT = 390;
-const [LEFT, RIGHT, TOP, BOTTOM] = [96, 16, 24, 44];
-const NAMES_SHOWN = 6;
+const HEIGHT = 400;
+const NAMES_TOLD = 6;
+const NAMES_DRAWN = 8;
+const LONGEST_NAME = 28; // characters
+const SPOT = 2; // pixels
 
 export function drawRoofline(page, columns) {
   const box = byId("roofline");
   if (box === null) return;
   const kernels = kernelsOf(page, columns);
-  const roofs = { peak: page.kernels.peak, memory: page.kernels.memory };
-  drawnToFit(box, (width) => {
-    const drawn = picture(kernels, roofs, width);
-    box.replaceChildren(drawn, svgButton(drawn));
+  const { peak, memory } = page.kernels;
+  const [along, up] = ends(kernels, peak, memory);
+  let spots = []; // of what is shown
+  const place = ({ x, y }) => [x, y];
+  plot(box, {
+    label: "Roofline of all kernels",
+    height: HEIGHT,
+    keys: [
+      { name: "kernels, by their time in all", series: "s0" },
+      ...(memory ? [{ name: `memory: ${formatRate(memory, "B/s")}`, series: "s1" }] : []),
+      ...(peak ? [{ name: `peak: ${formatRate(peak, "FLOP/s")}`, series: "s2" }] : []),
+    ],
+    data: roofs(along, peak, memory),
+    scales: {
+      x: { time: false, distr: 3, range: (u, min, max) => [Math.max(min, along[0]), Math.min(max, along[1])] },
+      y: { distr: 3, range: () => up },
+    },
+    axes: [
+      logAxis("arithmetic intensity, FLOP per byte", true, (value) => String(Number(value.toPrecision(3)))),
+      logAxis("rate of operations", false, (value) => formatRate(value, "FLOP/s")),
+    ],
+    series: [roof("s1"), roof("s2")],
+    draw: (u) => {
+      spots = spotsOf(u, kernels, along, up);
+      drawSpots(u, spots);
+    },
+    tell: (u) => toldOf(nearest(u, spots, place)),
+    move: (u, by) => nextPlace(u, spots, place, by),
   });
 }
 
@@ -43,47 +70,14 @@ function kernelsOf(page, columns) {
   }));
 }
 
-function picture(kernels, roofs, width) {
-  const scale = scales(kernels, roofs, width);
-  const spots = spotsOf(kernels, scale);
-  const most = Math.max(...spots.map((spot) => spot.time));
-  const points = spots.map((spot) => point(spot, most));
-  return svg(
-    "svg",
-    {
-      viewBox: `0 0 ${width} ${HEIGHT}`,
-      height: HEIGHT,
-      role: "group",
-      "aria-label": "Roofline of all kernels",
-    },
-    ...axes(scale, width),
-    ...roofLines(roofs, scale, width),
-    ...points,
-  );
-}
-
-function scales(kernels, roofs, width) {
+// Returns what the axes span: whole powers of ten.
+function ends(kernels, peak, memory) {
   const main = mainPart(kernels);
   const intensities = main.map((kernel) => kernel.intensity);
   const rates = main.map((kernel) => kernel.rate);
-  if (roofs.peak && roofs.memory) intensities.push(roofs.peak / roofs.memory);
-  if (roofs.peak) rates.push(roofs.peak);
-  const [left, right] = decades(intensities);
-  const [low, high] = decades(rates);
-  return {
-    left,
-    right,
-    low,
-    high,
-    x: (value) =>
-      LEFT + within((Math.log10(value) - left) / (right - left)) * (width - LEFT - RIGHT),
-    y: (value) =>
-      TOP + (1 - within((Math.log10(value) - low) / (high - low))) * (HEIGHT - TOP - BOTTOM),
-  };
-}
-
-function within(share) {
-  return Math.min(Math.max(share, 0), 1);
+  if (peak && memory) intensities.push(peak / memory);
+  if (peak) rates.push(peak);
+  return [decades(intensities), decades(rates)];
 }
 
 // Returns the kernels without those of least intensity that take a thousandth of the time together.
@@ -101,15 +95,42 @@ function decades(values) {
     low = Math.min(low, value);
     high = Math.max(high, value);
   }
-  return [Math.floor(Math.log10(low) - 0.05), Math.ceil(Math.log10(high) + 0.05)];
+  return [10 ** Math.floor(Math.log10(low) - 0.05), 10 ** Math.ceil(Math.log10(high) + 0.05)];
 }
 
-// Gathers kernels that fall on one spot, those that take longest first.
-function spotsOf(kernels, scale) {
+// Columns of uPlot: intensities, and the roof of memory and of the peak there.
+function roofs([left, right], peak, memory) {
+  const ridge = peak && memory ? [peak / memory] : [];
+  const at = [left, ...ridge, right];
+  const isBelow = (x) => ridge.length === 0 || x <= ridge[0];
+  const isAbove = (x) => ridge.length === 0 || x >= ridge[0];
+  return [
+    at,
+    at.map((x) => (memory && isBelow(x) ? x * memory : null)),
+    at.map((x) => (peak && isAbove(x) ? peak : null)),
+  ];
+}
+
+function roof(name) {
+  return { stroke: () => colour(name), width: 2, points: { show: false } };
+}
+
+function logAxis(label, across, shown) {
+  return axis(label, across, {
+    splits: (u, at, min, max) => logTicks(min, max, across ? u.width / 60 : u.height / 40),
+    filter: (u, splits) => splits,
+    values: (u, splits) => splits.map(shown),
+  });
+}
+
+// Gathers kernels that fall on one spot of what is shown, those that take longest first.
+function spotsOf(u, kernels, along, up) {
   const known = new Map();
   for (const kernel of kernels) {
-    const [x, y] = [scale.x(kernel.intensity), scale.y(kernel.rate)];
-    const key = `${Math.round(x / 2)},${Math.round(y / 2)}`;
+    const at = within(kernel.intensity, along);
+    if (at < u.scales.x.min || at > u.scales.x.max) continue;
+    const [x, y] = [u.valToPos(at, "x"), u.valToPos(within(kernel.rate, up), "y")];
+    const key = `${Math.round(x / SPOT)},${Math.round(y / SPOT)}`;
     const spot = known.get(key) ?? { x, y, time: 0, kernels: [] };
     spot.time += kernel.ns * kernel.calls;
     spot.kernels.push(kernel);
@@ -118,98 +139,50 @@ function spotsOf(kernels, scale) {
   return [...known.values()].sort((a, b) => b.time - a.time);
 }
 
-function point(spot, most) {
-  const told = toldOf(spot);
-  const circle = svg("circle", {
-    class: "point s0",
-    cx: spot.x,
-    cy: spot.y,
-    r: 3 + 11 * Math.sqrt(spot.time / most),
-    tabindex: 0,
-    role: "img",
-    "aria-label": told,
-    onfocus: (event) => {
-      const box = event.target.getBoundingClientRect();
-      showTooltip(told, box.right, box.top);
-    },
-    onblur: hideTooltip,
+function within(value, [low, high]) {
+  return Math.min(Math.max(value, low), high);
+}
+
+function drawSpots(u, spots) {
+  const { ctx, bbox } = u;
+  const most = spots[0]?.time ?? 1;
+  const radius = ({ time }) => (3 + 11 * Math.sqrt(time / most)) * uPlot.pxRatio;
+  const pixels = ({ x, y }) => [bbox.left + x * uPlot.pxRatio, bbox.top + y * uPlot.pxRatio];
+  ctx.save();
+  ctx.fillStyle = `${colour("s0")}8c`;
+  ctx.strokeStyle = colour("paper");
+  ctx.lineWidth = 0.5 * uPlot.pxRatio;
+  for (const spot of spots) {
+    const circle = new Path2D();
+    circle.arc(...pixels(spot), radius(spot), 0, 2 * Math.PI);
+    ctx.fill(circle);
+    ctx.stroke(circle);
+  }
+  ctx.restore();
+  const right = bbox.left + bbox.width;
+  const named = spots.slice(0, NAMES_DRAWN).map((spot) => {
+    const [x, y] = pixels(spot);
+    const away = radius(spot) / 2;
+    return { name: shortName(spot), x: Math.min(x + away, right), y: Math.max(y - away, bbox.top) };
   });
-  return withTooltip(circle, () => told);
+  writeNames(u, named);
+}
+
+function shortName({ kernels: [{ name }, ...others] }) {
+  const more = new Set(others.map((one) => one.name)).size > 0 ? ", ..." : "";
+  return name.length > LONGEST_NAME ? `${name.slice(0, LONGEST_NAME - 1)}\u2026` : `${name}${more}`;
 }
 
 function toldOf(spot) {
+  if (spot === null) return null;
   const first = spot.kernels[0];
   const names = [...new Set(spot.kernels.map((kernel) => kernel.name))];
   const calls = spot.kernels.reduce((sum, kernel) => sum + kernel.calls, 0);
-  const left = names.length - NAMES_SHOWN;
+  const left = names.length - NAMES_TOLD;
   return [
-    ...names.slice(0, NAMES_SHOWN),
+    ...names.slice(0, NAMES_TOLD),
     ...(left > 0 ? [`and ${left} more`] : []),
     `${first.intensity.toPrecision(4)} FLOP/byte, ${formatRate(first.rate, "FLOP/s")}`,
     `${formatTime(first.ns)} and ${formatBytes(first.bytes)} a call, ${formatCount(calls)} calls, ${formatTime(spot.time)} over all ranks`,
   ].join("\n");
-}
-
-function* axes(scale, width) {
-  const bottom = HEIGHT - BOTTOM;
-  for (let power = scale.left; power <= scale.right; power += 1) {
-    const x = scale.x(10 ** power);
-    yield svg("line", { class: "grid", x1: x, x2: x, y1: TOP, y2: bottom });
-    yield svg(
-      "text",
-      { x, y: bottom + 16, "text-anchor": "middle" },
-      power < 0 ? String(10 ** power) : formatCount(10 ** power),
-    );
-  }
-  for (let power = scale.low; power <= scale.high; power += 1) {
-    const y = scale.y(10 ** power);
-    yield svg("line", { class: "grid", x1: LEFT, x2: width - RIGHT, y1: y, y2: y });
-    yield svg(
-      "text",
-      { x: LEFT - 8, y: y + 4, "text-anchor": "end" },
-      formatRate(10 ** power, "FLOP/s"),
-    );
-  }
-  yield svg(
-    "text",
-    { x: (LEFT + width) / 2, y: HEIGHT - 8, "text-anchor": "middle" },
-    "arithmetic intensity, FLOP per byte",
-  );
-  yield svg("text", { x: 4, y: TOP - 12, "text-anchor": "start" }, "rate of operations");
-}
-
-function* roofLines(roofs, scale, width) {
-  const right = 10 ** scale.right;
-  const left = 10 ** scale.left;
-  const ridge = roofs.peak && roofs.memory ? roofs.peak / roofs.memory : null;
-  if (roofs.memory) {
-    const from = Math.max(left, 10 ** scale.low / roofs.memory);
-    const to = Math.min(ridge ?? right, 10 ** scale.high / roofs.memory, right);
-    yield line(scale, from, from * roofs.memory, to, to * roofs.memory);
-    const middle = Math.sqrt(from * to);
-    const [x, y] = [scale.x(middle), scale.y(middle * roofs.memory)];
-    yield svg(
-      "text",
-      { class: "name", x: x - 8, y: y - 8, "text-anchor": "end" },
-      formatRate(roofs.memory, "B/s"),
-    );
-  }
-  if (roofs.peak) {
-    yield line(scale, Math.max(ridge ?? left, left), roofs.peak, right, roofs.peak);
-    yield svg(
-      "text",
-      { class: "name", x: width - RIGHT, y: scale.y(roofs.peak) - 6, "text-anchor": "end" },
-      formatRate(roofs.peak, "FLOP/s"),
-    );
-  }
-}
-
-function line(scale, x1, y1, x2, y2) {
-  return svg("line", {
-    class: "roof",
-    x1: scale.x(x1),
-    y1: scale.y(y1),
-    x2: scale.x(x2),
-    y2: scale.y(y2),
-  });
 }

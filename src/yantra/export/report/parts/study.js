@@ -1,16 +1,16 @@
 // The page of a study: its trials as points, and filters of them.
 
-import { axis, plot, write } from "./chart.js";
+import { axis, plot } from "./chart.js";
 import { pageData } from "./data.js";
 import { byId, el } from "./dom.js";
 import { formatBytes, shortTime } from "./format.js";
+import { nearest, nextPlace, writeNames } from "./points.js";
 import { setUpTables } from "./tables.js";
 import { colour, setUpTheme } from "./theme.js";
 import { uPlot } from "./uplot.js";
 
 const COLUMNS = { cluster: 1, ranks: 2 };
 const HEIGHT = 380;
-const NEAR = 24; // pixels from a point that are still it
 const MARGIN = 0.06; // of what the points span
 const UNITS = { s: (value) => shortTime(value * 1e9), bytes: formatBytes, "": plain };
 const KEYS = [
@@ -79,7 +79,8 @@ function setUpPicture() {
   if (box === null) return;
   const { points, axes, label } = pageData();
   let shown = points;
-  const near = (u) => nearest(u, shown);
+  const placeIn = (u) => (point) => placeOf(u, point);
+  const near = (u) => nearest(u, shown, placeIn(u));
   const chart = plot(box, {
     label,
     height: HEIGHT,
@@ -90,10 +91,7 @@ function setUpPicture() {
     series: KEYS.map(dots),
     draw: (u) => drawNames(u, shown),
     tell: (u) => near(u)?.told ?? null,
-    move: (u, by) => {
-      const at = shown.indexOf(near(u)) + by;
-      return placeOf(u, shown[Math.min(Math.max(at, 0), shown.length - 1)]);
-    },
+    move: (u, by) => nextPlace(u, shown, placeIn(u), by),
     enter: (u) => {
       const report = near(u)?.report;
       if (report) location.href = report;
@@ -156,39 +154,12 @@ function dots({ series, colour: name }) {
   };
 }
 
-function placeOf(u, point) {
-  return point ? [u.valToPos(point.at[0], "x"), u.valToPos(point.at[1], "y")] : [-10, -10];
+function placeOf(u, { at: [x, y] }, onCanvas = false) {
+  return [u.valToPos(x, "x", onCanvas), u.valToPos(y, "y", onCanvas)];
 }
 
-function nearest(u, points) {
-  const away = (point) => {
-    const [x, y] = placeOf(u, point);
-    return Math.hypot(x - u.cursor.left, y - u.cursor.top);
-  };
-  const found = points.reduce((best, one) => (best && away(best) <= away(one) ? best : one), null);
-  return found && away(found) <= NEAR ? found : null;
-}
-
-// Names of the front's points, as far as they do not overlap.
 function drawNames(u, points) {
-  const { left, top, width, height } = u.bbox;
-  const size = 14 * uPlot.pxRatio;
-  const taken = [];
-  u.ctx.save();
-  u.ctx.font = u.axes[0].font[0];
-  for (const point of points.filter((one) => one.front)) {
-    const [x, y] = [u.valToPos(point.at[0], "x", true), u.valToPos(point.at[1], "y", true)];
-    if (x < left || x > left + width || y < top || y > top + height) continue;
-    const long = u.ctx.measureText(point.name).width;
-    const isRight = x + size + long > left + width;
-    const box = [isRight ? x - size / 2 - long : x + size / 2, y - size, long, size];
-    if (box[0] < left || taken.some((other) => overlap(box, other))) continue;
-    taken.push(box);
-    write(u, point.name, box[0], y - size / 2, "left");
-  }
-  u.ctx.restore();
-}
-
-function overlap([x, y, width, height], [left, top, long, high]) {
-  return x < left + long && left < x + width && y < top + high && top < y + height;
+  const front = points.filter((one) => one.front);
+  const named = front.map((one) => [one.name, ...placeOf(u, one, true)]);
+  writeNames(u, named.map(([name, x, y]) => ({ name, x, y })));
 }

@@ -1,5 +1,7 @@
 // The network as a drawing: devices, and links coloured by their load, each direction apart. A slider
 // goes through the run; at its left end is the load of the whole run.
+//
+// It is SVG: uPlot draws values along an axis, and a graph has none.
 
 import { byId, el, svg } from "./dom.js";
 import { svgButton } from "./download.js";
