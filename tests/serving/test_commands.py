@@ -204,7 +204,7 @@ def test_slurm_starts_every_host_of_a_replica(tmp_path: Path) -> None:
         (tmp_path / name).chmod(0o755)
     env = {"PATH": f"{tmp_path}:{os.environ['PATH']}", "SLURM_JOB_ID": f"7-{os.getpid()}"}
     said = subprocess.check_output(["bash", str(script)], env=env, text=True).splitlines()
-    Path(f"/tmp/serve.{env['SLURM_JOB_ID']}").unlink()
+    Path(f"/tmp/.serve.{env['SLURM_JOB_ID']}").unlink()
     assert ["--master-addr n1" in line for line in said] == [True, True]
     assert ["--node-rank 1" in line for line in said] == [False, True]
     assert ["--headless" in line for line in said] == [False, True]

@@ -20,7 +20,7 @@ from yantra.workloads.frameworks.launch import Nodes, nodes_of
 _PORT = 20_000
 _ON_ALL = """if [ -n "$SLURM_JOB_ID" ] && [ -z "$HEAD" ]; then
   export HEAD=$(scontrol show hostnames "$SLURM_JOB_NODELIST" | head -n 1)
-  sbcast "$0" "/tmp/serve.$SLURM_JOB_ID" && exec srun bash "/tmp/serve.$SLURM_JOB_ID" "$@"
+  sbcast "$0" "/tmp/.serve.$SLURM_JOB_ID" && exec srun bash "/tmp/.serve.$SLURM_JOB_ID" "$@"
 fi
 """
 FIRST = 'leaderworkerset.sigs.k8s.io/worker-index: "0"'
