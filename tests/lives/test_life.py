@@ -139,7 +139,7 @@ def test_owning_costs_its_parts_and_what_nobody_states_is_unknown(job: Path) -> 
     found = yantra.life(job, **ASKED, lives=10, **owned)
     parts = dict(found.price.parts)
     assert parts["capital"] == pytest.approx(30_000 / (4 * 8766 * 0.8))
-    assert parts["power"] == pytest.approx(0.7 * 1.3 * 0.08)
+    assert parts["power"] == pytest.approx((0.7 + 0.35) * 1.3 * 0.08)
     assert (parts["network"], parts["storage"], parts["hire"]) == (0.10, None, None)
     known = sum(value for value in parts.values() if value is not None)
     assert found.price.usd_per_h == pytest.approx(known)

@@ -227,8 +227,8 @@ def test_cost_and_energy_are_there_where_price_and_power_are_stated() -> None:
     without = simulate(scenario.replace(machine=bare)).figures
     assert without.cost_usd is None and without.energy_kwh is None
     said = dict(without.lines())
-    assert said["cost"] == "no price known: set cluster.machine.price"
-    assert said["energy"] == "no power known: set cluster.machine.power"
+    assert said["cost"] == "UNKNOWN: set cluster.machine.price"
+    assert said["energy"] == "UNKNOWN: set cluster.machine.power"
     stated = scenario.machine.replace(price_usd_per_h=3.6, power_w=500.0)
     result = simulate(scenario.replace(machine=stated))
     seconds, found = result.makespan_ns / 1e9, result.figures
@@ -243,7 +243,7 @@ def test_cost_and_energy_are_there_where_price_and_power_are_stated() -> None:
     assert found.joules_per_token == pytest.approx(joules / (4 * SEQUENCE))
     assert found.kwh_per_million_tokens == pytest.approx((found.joules_per_token or 0) / 3.6)
     lines = dict(found.lines())
-    assert lines["cost"].endswith(" USD per million tokens at 3.6 USD/h")
+    assert lines["cost"].endswith(" at 3.6 USD/h; a point of MFU saves 0.000564")
     assert lines["energy"].endswith(f" tokens at {joules / 2 / seconds:.4g} of 500 W")
 
 

@@ -374,7 +374,7 @@ def _others(allow: dict[str, str]) -> dict[str, tuple[Any, ...]]:
 def _priced(name: str, price: str | None) -> Cluster:
     from yantra.base import units
     from yantra.fabric import clusters
-    from yantra.fabric.clusters.types import Number
+    from yantra.fabric.clusters.ownership import priced
 
     machine = clusters.load(name)
     if price is None:
@@ -382,8 +382,7 @@ def _priced(name: str, price: str | None) -> Cluster:
     value = units.parse(price, "price", "USD/h", "--price")
     if not value > 0:
         raise ConfigError("--price", expected_got("a price above 0 USD/h", price))
-    yours = Number(value=value, unit="USD/h", written=price, source="yours", basis="yours")
-    return machine.replace(price=yours)
+    return priced(machine, value, price)
 
 
 def _values(name: str, text: str, where: str) -> tuple[Any, ...]:

@@ -17,7 +17,7 @@ from yantra.base.notebook import progress_line
 from yantra.lives.best import Bought, bought, found
 from yantra.lives.draws import DAY_NS, NS
 from yantra.lives.energy import Phase, widened
-from yantra.lives.money import Price, price_of
+from yantra.lives.money import price_said
 from yantra.lives.play import PARTS, Lives
 from yantra.lives.policy import NEVER
 from yantra.lives.question import Question, asked
@@ -41,7 +41,7 @@ class Life:
     def __init__(self, question: Question) -> None:
         self.question = question
         """What was asked."""
-        self.price: Price = price_of(question.cluster, question.settings)
+        self.price = price_said(question.cluster, question.settings)
         """Of a device's hour."""
         self._events = question.events()
         self._found = found(question, self._events)

@@ -1,74 +1,39 @@
 """What a life costs: hours of devices and spares at a price, by part and by token.
 
-A price is a hired device's, or capital, power and running as `fabric/clusters/ownership.py` has
-them; `network_price` and `storage_price` come on top. What nobody states is None, never a guess.
+A price is what `fabric/clusters/ownership.py` makes of the cluster's file and of the settings,
+which come first; `network_price` and `storage_price` are on top of a price that you give.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
-from yantra.fabric.clusters.ownership import HOURS_OF_A_YEAR, Rates, rates_of
-from yantra.fabric.clusters.types import Number
+from yantra.fabric.clusters.ownership import Price, price_of, priced, yours
 
 if TYPE_CHECKING:
     from yantra.fabric.clusters.types import Cluster
     from yantra.lives.settings import Settings
 
-_OWNED = {"years": "", "utilisation": "", "pue": "", "electricity": "USD/kWh", "running": "USD/h"}
-PARTS = ("hire", "capital", "power", "running", "network", "storage")
+_OWNED = {
+    "years": ("years", ""),
+    "utilisation": ("utilisation", ""),
+    "pue": ("pue", ""),
+    "electricity": ("electricity", "USD/kWh"),
+    "running": ("running", "USD/h"),
+    "network_price": ("network", "USD/h"),
+    "storage_price": ("storage", "USD/h"),
+}
 
 
-class Price(NamedTuple):
-    """Of an hour of a device in USD, by part; None: not stated, or within `hire`."""
-
-    parts: tuple[tuple[str, float | None], ...]
-    basis: str | None
-
-    @property
-    def usd_per_h(self) -> float | None:
-        """None if neither a hire nor a capital is stated."""
-        known = dict(self.parts)
-        if known["hire"] is None and known["capital"] is None:
-            return None
-        return sum(value for value in known.values() if value is not None)
-
-
-def price_of(cluster: Cluster, said: Settings) -> Price:
+def price_said(cluster: Cluster, said: Settings) -> Price:
     """The price of a device's hour. Raises ConfigError for a capital without what it needs."""
-    cluster = _with_yours(cluster, said)
-    rates = rates_of(cluster)
-    owned = dict(cluster.ownership)
-    parts: dict[str, float | None] = dict.fromkeys(PARTS)
-    if cluster.price is not None:
-        parts["hire"] = rates.usd_per_h
-    elif cluster.capital is not None:
-        hours = owned["years"].value * HOURS_OF_A_YEAR * owned["utilisation"].value
-        parts["capital"] = cluster.capital.value / hours
-        parts["power"] = _power(rates, owned["electricity"].value)
-        parts["running"] = owned["running"].value if "running" in owned else None
-    parts["network"], parts["storage"] = said.network_price, said.storage_price
-    return Price(tuple(parts.items()), rates.basis)
-
-
-def _power(rates: Rates, electricity: float) -> float:
-    return (rates.power_w or 0.0) / 1e3 * rates.pue * electricity
-
-
-def _with_yours(cluster: Cluster, said: Settings) -> Cluster:
-    owned = dict(cluster.ownership)
-    for name, unit in _OWNED.items():
-        value = getattr(said, name)
-        if value is not None:
-            owned[name] = _yours(value, unit)
-    changes: dict[str, Any] = {"ownership": tuple(owned.items())}
     if said.price is not None:
-        changes["price"] = _yours(said.price, "USD/h")
+        cluster = priced(cluster, said.price)
+    changes: dict[str, Any] = {}
     if said.capital is not None:
-        changes |= {"capital": _yours(said.capital, "USD"), "price": None}
-    return cluster.replace(**changes)
-
-
-def _yours(value: float, unit: Any) -> Number:
-    written = f"{value:g} {unit}".strip()
-    return Number(value=value, unit=unit, written=written, source="yours", basis="yours")
+        changes = {"capital": yours(said.capital, "USD"), "price": None}
+    owned = dict(cluster.ownership)
+    for name, (field, unit) in _OWNED.items():
+        if (value := getattr(said, name)) is not None:
+            owned[field] = yours(value, unit)
+    return price_of(cluster.replace(**changes, ownership=tuple(owned.items())))

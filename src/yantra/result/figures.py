@@ -34,6 +34,7 @@ from yantra.scenario.types import Machine
 from yantra.workloads.templates.room import in_communicators
 
 _NS_PER_H = 3.6e12
+_POINT = 0.01
 _NOT_WORK = frozenset(map(NODE_TYPES.index, ("INVALID", "METADATA", "COMM_SEND", "COMM_RECV")))
 _COLLECTIVE = NODE_TYPES.index("COMM_COLL")
 
@@ -83,6 +84,7 @@ class Figures(NamedTuple):
     cost_usd: float | None = None
     usd_per_million_tokens: float | None = None
     price_usd_per_h: float | None = None
+    usd_per_mfu_point: float | None = None
     energy_kwh: float | None = None
     joules_per_token: float | None = None
     kwh_per_million_tokens: float | None = None
@@ -129,6 +131,9 @@ def figures(model: Model, outcome: _core.Outcome, steady_ns: float | None = None
         going_ns = time_ns - times.get("fill_drain_ns", 0.0)
         found |= times | utilisation(model, about, going_ns)
         found |= _cost(machine, model.ranks, time_ns, going_ns, times.get("tokens"))
+        if "mfu" in found and "usd_per_million_tokens" in found:
+            saved = _POINT / (found["mfu"] + _POINT)
+            found["usd_per_mfu_point"] = found["usd_per_million_tokens"] * saved
         found |= _energy(model, outcome, time_ns, going_ns / time_ns, times.get("tokens"))
         if "tokens" in times:
             found["tokens_per_s_per_device"] = times["tokens_per_s"] / model.ranks
@@ -299,9 +304,11 @@ def _lines(of: Figures) -> Iterator[tuple[str, str]]:
     if of.cost_usd is not None:
         each = of.usd_per_million_tokens
         more = "" if each is None else f", {each:.4g} USD per million tokens{_per_text(of, each)}"
-        yield "cost", f"{of.cost_usd:.4g} USD{more} at {of.price_usd_per_h:g} USD/h"
+        point = of.usd_per_mfu_point
+        saved = "" if point is None else f"; a point of MFU saves {point:.3g}"
+        yield "cost", f"{of.cost_usd:.4g} USD{more} at {of.price_usd_per_h:g} USD/h{saved}"
     elif of.tokens is not None:
-        yield "cost", "no price known: set cluster.machine.price"
+        yield "cost", "UNKNOWN: set cluster.machine.price"
     if of.energy_kwh is not None:
         each = of.kwh_per_million_tokens
         more = ""
@@ -310,7 +317,7 @@ def _lines(of: Figures) -> Iterator[tuple[str, str]]:
         mean = "" if of.mean_power_w is None else f"{of.mean_power_w:.4g} of "  # of older results
         yield "energy", f"{of.energy_kwh:.4g} kWh{more} at {mean}{of.power_w:g} W"
     elif of.tokens is not None:
-        yield "energy", "no power known: set cluster.machine.power"
+        yield "energy", "UNKNOWN: set cluster.machine.power"
     yield from _carried_lines(of)
     if of.rests_on is not None:
         yield "rests on", of.rests_on

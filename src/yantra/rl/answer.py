@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from yantra.base.notebook import progress_line
 from yantra.base.text import count, table
-from yantra.fabric.clusters.ownership import power_of
+from yantra.fabric.clusters.ownership import power_of, usd_per_h
 from yantra.rl.modes import modes
 from yantra.rl.step import WORKS, Step, step_of
 
@@ -62,8 +62,8 @@ class Answer(NamedTuple):
     @property
     def usd(self) -> float | None:
         """Cost of a step."""
-        price = self.question.cluster.price
-        return None if price is None else price.value * self.question.gpus * self.seconds / _HOUR
+        hourly = usd_per_h(self.question.cluster)
+        return None if hourly is None else hourly * self.question.gpus * self.seconds / _HOUR
 
     @property
     def samples_per_usd(self) -> float | None:
@@ -196,11 +196,9 @@ def _staleness(of: Rolled) -> str:
 
 def _rates(answer: Answer) -> str:
     said = f"{answer.samples_per_s:.3g} samples/s, {answer.tokens_per_s:,.0f} tokens/s a GPU"
-    if answer.usd is not None:
-        said += f", {answer.usd:,.3g} USD a step"
-    if answer.kwh is not None:
-        said += f", {answer.kwh:,.3g} kWh"
-    return said
+    usd = "UNKNOWN" if answer.usd is None else f"{answer.usd:,.3g}"
+    kwh = "UNKNOWN" if answer.kwh is None else f"{answer.kwh:,.3g}"
+    return f"{said}, {usd} USD a step, {kwh} kWh"
 
 
 def as_dict(answer: Answer) -> dict[str, Any]:

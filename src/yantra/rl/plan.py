@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from yantra.base.errors import CapacityError, ConfigError
 from yantra.base.notebook import progress_line
+from yantra.fabric.clusters.ownership import usd_per_h
 from yantra.rl.answer import Answer, answer_of, phases_of, plans
 from yantra.rl.choice import Replicas, Trainer, node_of, replicas, trainers
 from yantra.rl.parts import joined
@@ -160,7 +161,7 @@ def planned(question: Question, staleness: int, objective: str = "samples") -> F
     """
     if objective == "samples":
         return _on_all(_Search(question, staleness))
-    if question.cluster.price is None:
+    if usd_per_h(question.cluster) is None:
         problem = f"{question.cluster.name} has no price of a device; give its file one"
         raise ConfigError("--objective", problem)
     search = _Search(question, staleness)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from yantra.fabric.clusters.ownership import usd_per_h
 from yantra.serving.fleet import OBSTACLES, PHASES, PS
 from yantra.serving.measures import (
     PERCENTILES,
@@ -111,9 +112,8 @@ class Served(NamedTuple):
     def cost_usd(self) -> float | None:
         """What all devices cost for the time of the run; None without a price."""
         cluster = self.question.cluster
-        if cluster is None or cluster.price is None:
-            return None
-        return float(cluster.price.value) * self.device_s / _HOUR
+        hourly = None if cluster is None else usd_per_h(cluster)
+        return None if hourly is None else hourly * self.device_s / _HOUR
 
     @property
     def energy_j(self) -> float | None:

@@ -150,11 +150,10 @@ def _given(pool: Pool, room: Room) -> str:
 
 
 def _money(served: Served) -> str:
-    parts = []
+    if served.question.cluster is None:
+        return ""
     usd = served.per_million_tokens(served.cost_usd)
     joules = served.per_million_tokens(served.energy_j)
-    if usd is not None:
-        parts.append(f"{usd:.3g} USD")
-    if joules is not None:
-        parts.append(f"{joules / 1e6:.3g} MJ")
-    return f"a million output tokens: {', '.join(parts)}" if parts else ""
+    said = "UNKNOWN USD, as no price is stated" if usd is None else f"{usd:.3g} USD"
+    drawn = "UNKNOWN energy" if joules is None else f"{joules / 1e6:.3g} MJ"
+    return f"a million output tokens: {said}, {drawn}"

@@ -15,7 +15,8 @@ from yantra.explore.answers.ranked import Ranked
 from yantra.explore.closed_form.on_stack import check_rates
 from yantra.explore.closed_form.space import PlanSpace
 from yantra.fabric import clusters
-from yantra.fabric.clusters.types import Cluster, Number
+from yantra.fabric.clusters.ownership import priced
+from yantra.fabric.clusters.types import Cluster
 from yantra.result import Result
 from yantra.run.simulate import run as rerun
 from yantra.run.simulate import simulate
@@ -107,5 +108,4 @@ def _priced(form: Mapping[str, str]) -> Cluster:
     if price is None:
         return machine
     value = units.parse(price, "price", "USD/h", "price")
-    yours = Number(value=value, unit="USD/h", written=price, source="yours", basis="yours")
-    return machine.replace(price=yours)
+    return priced(machine, value, price)

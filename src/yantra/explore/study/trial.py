@@ -24,7 +24,7 @@ from yantra.explore.study.goodput import best_goodput, mtti_of
 from yantra.explore.study.objectives import Facts, computed, unstated
 from yantra.explore.study.study_file import Point, Study
 from yantra.fabric import clusters, failures
-from yantra.fabric.clusters.ownership import rates_of
+from yantra.fabric.clusters.ownership import rates_of, usd_per_h
 from yantra.fabric.clusters.types import Cluster
 from yantra.workloads.models.catalogue import find
 
@@ -157,7 +157,7 @@ def hourly_of(study: Study, cluster: Cluster, scale: Scale) -> float | None:
 
     with upgrades. Raises ConfigError if slower rates leave no price.
     """
-    hourly = dict(study.prices).get(cluster.name, rates_of(cluster).usd_per_h)
+    hourly = dict(study.prices).get(cluster.name, usd_per_h(cluster))
     if hourly is None:
         return None
     for rate, usd in study.upgrades:

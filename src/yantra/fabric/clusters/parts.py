@@ -28,7 +28,7 @@ from yantra.collectives.schedule import Kind
 from yantra.compute.products import NARROW
 from yantra.fabric.clusters.find import measured_on
 from yantra.fabric.clusters.fit import sizes_of
-from yantra.fabric.clusters.ownership import rates_of
+from yantra.fabric.clusters.ownership import usd_per_h
 from yantra.fabric.clusters.types import Speeds
 
 if TYPE_CHECKING:
@@ -214,7 +214,7 @@ def _stated(cluster: Cluster, dtype: str, peak: Number) -> dict[str, Any]:
             stated[key] = units.exact(number.value, number.unit)
     if "pue" in (owned := dict(cluster.ownership)):
         stated["pue"] = owned["pue"].value
-    hourly = rates_of(cluster).usd_per_h
+    hourly = usd_per_h(cluster)
     if hourly is not None:
         stated["price"] = units.exact(hourly, "USD/h")
     return stated

@@ -32,7 +32,8 @@ _STATED: dict[str, tuple[units.Kind, str]] = {
     "capital": ("money", "USD"),
     "mtbf": ("time", "s"),
 }
-_OWNERSHIP = ("years", "utilisation", "pue", "electricity", "running", "grid")
+_HOURLY = ("running", "network", "storage")
+_OWNERSHIP = ("years", "utilisation", "pue", "electricity", "grid", *_HOURLY)
 _LAYOUTS = ("transposed", "any")
 _TOP = ("title", "sources", "device", "host", "network")
 _LEVEL = ("name", "kind", "links", "bandwidth", "latency", "algorithms")
@@ -161,7 +162,7 @@ def _ownership(place: Place, tree: Any) -> tuple[tuple[str, Number], ...]:
             number = at.quantity(given[name], "energy_price", "USD/kWh")
         elif name == "grid":
             number = at.quantity(given[name], "carbon", "g/kWh", least=0)
-        elif name == "running":
+        elif name in _HOURLY:
             number = at.quantity(given[name], "price", "USD/h")
         else:
             number = at.ratio(given[name])

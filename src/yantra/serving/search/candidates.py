@@ -10,6 +10,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from yantra.base.errors import YantraError
+from yantra.fabric.clusters.ownership import usd_per_h
 from yantra.serving.pools import BUDGETS, SEATS, Asked, options_of
 from yantra.workloads.models.experts import experts_a_token
 from yantra.workloads.serving.legality import check_plan
@@ -37,8 +38,8 @@ class Candidate(NamedTuple):
     @property
     def usd_per_device_h(self) -> float:
         """The price of a device; 1 where the cluster has none."""
-        price = self.cluster.price
-        return 1.0 if price is None else float(price.value)
+        hourly = usd_per_h(self.cluster)
+        return 1.0 if hourly is None else hourly
 
     @property
     def usd_per_h(self) -> float:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from yantra.base.errors import CapacityError, ConfigError, DeadlockError, YantraError
 from yantra.base.units import format_time
+from yantra.fabric.clusters.ownership import usd_per_h
 from yantra.serving.capacity import keeps
 from yantra.serving.fleet import Fleet, Pool
 from yantra.serving.pools import SEATS
@@ -176,7 +177,7 @@ def search(
     for tried in _pairs(of, ordered, limit):
         (kept if not tried.why_not else lost).append(tried)
     kept.sort(key=lambda one: (one.usd_per_h, of.tightest(one.ran), one.name))
-    is_priced = all(cluster.price is not None for cluster in clusters)
+    is_priced = all(usd_per_h(cluster) is not None for cluster in clusters)
     return Found(tuple(kept), tuple(lost), len(shapes) + len(lost), of.simulated, is_priced)
 
 
