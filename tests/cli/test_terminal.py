@@ -92,6 +92,49 @@ def test_long_work_shows_how_far_it_is_and_how_long_it_takes(
     assert "working" in shown and re.search(said, shown)
     assert len(re.findall(r"\d:\d\d:\d\d", shown)) >= 2, "time taken and time left"
     assert shown.rstrip().endswith("\x1b[2K"), "the bar is gone at the end"
+    assert r"\x1b" not in shown, "codes of the bar are obeyed"
+
+
+SLOW = """
+import sys, time
+from yantra.cli import guarded, progress
+def work():
+    {before}
+    time.sleep({seconds})
+    print("a line")
+    sys.stderr.write("warning: \\x1b[31m\\n")
+    time.sleep(0.3)
+    print("another")
+    return 0
+sys.exit(guarded(work, False))
+"""
+
+
+def test_a_slow_command_without_a_bar_shows_that_it_works_until_it_prints(inputs: Path) -> None:
+    seen = see([], inputs, code=SLOW.format(before="", seconds=progress.WAITS_S + 0.7))
+    bar, _, printed = seen.terminal.partition("a line\r\n")
+    assert "working" in bar and bar.endswith("\x1b[2K") and seen.status == 0
+    assert printed == "warning: \\x1b[31m\r\nanother\r\n"
+    quick = see([], inputs, code=SLOW.format(before="", seconds=0.2))
+    assert quick.terminal.startswith("a line")
+
+
+def test_a_question_a_server_and_a_pipe_have_no_bar(inputs: Path) -> None:
+    seconds = progress.WAITS_S + 0.7
+    held = "held = progress.paused(); held.__enter__()"
+    asked = see([], inputs, code=SLOW.format(before=held, seconds=seconds))
+    assert asked.terminal.startswith("a line")
+    piped = see([], inputs, code=SLOW.format(before="", seconds=seconds), pipe="stderr")
+    assert piped.terminal == "a line\r\nanother\r\n"
+    assert piped.piped == "warning: \\x1b[31m\n"
+
+
+def test_a_warning_above_a_bar_is_escaped(inputs: Path) -> None:
+    code = PROGRESS.format(counted=True, steps=25).replace(
+        "time.sleep(0.05)", "time.sleep(0.05); done == 20 and sys.stderr.write('w\\x1b[2Jw\\n')"
+    )
+    shown = see([], inputs, code=code).terminal
+    assert r"w\x1b[2Jw" in shown and "\x1b[2J" not in shown
 
 
 @pytest.mark.parametrize(

@@ -62,6 +62,11 @@ class Printable:
         return getattr(self.rich_proxied_file, name)
 
 
+def unwrapped(stream: TextIO) -> TextIO:
+    """Return the stream itself, to which rich may write its control characters."""
+    return getattr(stream, "rich_proxied_file", stream)
+
+
 def cell(text: str) -> str:
     """Return a CSV cell that a spreadsheet does not run:
 

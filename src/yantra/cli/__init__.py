@@ -19,6 +19,7 @@ from yantra.base.trust import Command
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
+    from contextlib import AbstractContextManager
 
 _JSON = frozenset({"--json", "--json=true", "--json=1"})
 COMPLETING = "_YANTRA_COMPLETE"  # set by a shell's completion
@@ -59,7 +60,7 @@ def guarded(command: Callable[[], int], json: bool) -> int:
 def _guarded(command: Callable[[], int], json: bool) -> int:
     try:
         _end_on_sigterm()
-        with Command():
+        with Command(), _waiting():
             status = command()
         sys.stdout.flush()
         return status
@@ -80,6 +81,17 @@ def _guarded(command: Callable[[], int], json: bool) -> int:
     except Exception as error:
         _trace_if_asked()
         return _report(internal_error(error), json)
+
+
+def _waiting() -> AbstractContextManager[None]:
+    """The bar of a command on a terminal, which alone imports it."""
+    from contextlib import nullcontext
+
+    if not sys.stderr.isatty():
+        return nullcontext()
+    from yantra.cli.progress import waiting
+
+    return waiting()
 
 
 def _run(arguments: list[str]) -> int:

@@ -56,6 +56,7 @@ def command(
     from yantra.base.memory import read_limit
     from yantra.base.trust import close_store
     from yantra.base.units import read_seconds
+    from yantra.cli.progress import paused
     from yantra.service.archive import ArchiveLimits
     from yantra.service.server import serve
     from yantra.service.session import Limits, Session
@@ -77,7 +78,8 @@ def command(
         sys.stdout.write(f"listening at {_address(host, actual)}\n")
         sys.stdout.flush()
         try:
-            server.wait_for_termination()
+            with paused():
+                server.wait_for_termination()
         finally:
             server.stop(0).wait()
     finally:

@@ -84,6 +84,7 @@ def command(
     from yantra.base.memory import read_limit
     from yantra.base.trust import close_store
     from yantra.base.units import read_seconds
+    from yantra.cli.progress import paused
     from yantra.ui.server import Server
     from yantra.ui.workers import Limits
 
@@ -96,7 +97,7 @@ def command(
     except OSError as error:
         why = f"port {port} cannot be used ({error.strerror}); give another one, or 0 for any"
         raise ConfigError("--port", why) from None
-    with _until_stopped(), server:
+    with _until_stopped(), server, paused():
         with suppress(KeyboardInterrupt):  # Ctrl-C is how it ends
             sys.stdout.write(f"{server.address} is open to this machine alone; Ctrl-C ends it\n")
             sys.stdout.flush()

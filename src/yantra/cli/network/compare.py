@@ -118,8 +118,11 @@ def _wants_all(networks: Networks) -> bool:
     late = [row for row in networks.rows if row.estimate_s is not None]
     if not late or not sys.stdin.isatty() or not can_redraw(sys.stderr):
         return False
+    from yantra.cli.progress import paused
+
     what = ", ".join(f"{row.network} {_about(row.estimate_s)}" for row in late)
-    return click.confirm(f"would take: {what}; run it?", err=True)
+    with paused():
+        return click.confirm(f"would take: {what}; run it?", err=True)
 
 
 def _about(seconds: float | None) -> str:

@@ -76,10 +76,12 @@ def _check_empty(output: str) -> None:
 def _run(command: list[str], output: str, quiet: bool) -> None:
     """Run to the end. Raises ConfigError if it fails."""
     from yantra.base.errors import ConfigError
+    from yantra.cli.progress import paused
 
     try:
         # Its output is not part of the answer in JSON.
-        done = subprocess.run(command, check=False, stdout=sys.stderr if quiet else None)
+        with paused():
+            done = subprocess.run(command, check=False, stdout=sys.stderr if quiet else None)
     except OSError as error:
         raise ConfigError(command[0], f"cannot be run: {error.strerror}") from None
     if done.returncode:
