@@ -23,7 +23,7 @@ _GRADIENTS = "torch.distributed.ddp.reducer::copy_bucket_to_grad"
 WIDTHS = (4, 2, 8)
 """Bytes of an element of a gradient."""
 
-_ATTENTION = "scaled_dot_product"
+ATTENTION = "scaled_dot_product"
 
 
 class Sizes(NamedTuple):
@@ -44,10 +44,13 @@ class Sizes(NamedTuple):
         return self.batch * max(self.sequence, 1)
 
 
-def sizes_of(nodes: list[Node], names: list[str], where: str) -> Sizes:
-    """`names`: the groups that sum gradients. Raises UnsupportedError if shapes do not tell."""
-    sums = [node for node in nodes if node.type == NodeType.COMM_COLL and group_of(node) in names]
-    total = sum(whole(node, "comm_size") for node in sums)
+def sums_in(nodes: list[Node], names: list[str]) -> list[Node]:
+    return [node for node in nodes if node.type == NodeType.COMM_COLL and group_of(node) in names]
+
+
+def parameters_of(nodes: list[Node], names: list[str], where: str) -> list[Shape]:
+    """The shapes of parameters. Raises UnsupportedError if they are not what groups `names` sum."""
+    total = sum(whole(node, "comm_size") for node in sums_in(nodes, names))
     parameters = next(
         (
             shapes
@@ -63,6 +66,13 @@ def sizes_of(nodes: list[Node], names: list[str], where: str) -> Sizes:
             "the replicas sum, so the sizes of the model are not determined; record with shapes "
             "(record_shapes=True, or a host trace)"
         )
+    return parameters
+
+
+def sizes_of(nodes: list[Node], names: list[str], where: str) -> Sizes:
+    """`names`: the groups that sum gradients. Raises UnsupportedError if shapes do not tell."""
+    parameters = parameters_of(nodes, names, where)
+    sums = sums_in(nodes, names)
     known = set(parameters)
     batch: Shape = ()
     for node in nodes:
@@ -76,7 +86,7 @@ def sizes_of(nodes: list[Node], names: list[str], where: str) -> Sizes:
         raise UnsupportedError(f"{where}: no operator takes a batch and a parameter")
     heads = head = 0
     for node in nodes:
-        if _ATTENTION in node.name and (shapes := flat_shapes(node)) and len(shapes[0]) == 4:
+        if ATTENTION in node.name and (shapes := flat_shapes(node)) and len(shapes[0]) == 4:
             heads, head = shapes[0][1], shapes[0][3]
             break
     return Sizes(

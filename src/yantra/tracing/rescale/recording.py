@@ -5,7 +5,7 @@ Trade-off: a node is an object here, which suits steps of some 100,000 nodes a r
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from typing import NamedTuple
 
@@ -103,14 +103,65 @@ class Recording:
                 f"is not determined{also}"
             )
         names = found[0].groups
-        members = (tuple(self.ranks) if name == WORLD else self.groups[name] for name in names)
-        groups = list(dict.fromkeys(members))  # several may have the same ranks
+        made = Replicas(names, self._groups_of(names), "sharded" in found[0].split)
+        return self._whole(made, setting, "that sum gradients")
+
+    def _groups_of(self, names: list[str]) -> list[tuple[int, ...]]:
+        return list(dict.fromkeys(map(self.members, names)))  # several may have the same ranks
+
+    def _whole(self, found: Replicas, setting: str, what: str) -> Replicas:
+        if sorted(rank for group in found.groups for rank in group) != self.ranks:
+            raise UnsupportedError(
+                f"{self.where}: {setting}: the groups {what} do not hold every rank once"
+            )
+        return found
+
+    def family(self, setting: str, split: str, what: str) -> Replicas:
+        """The groups found to split so. Raises UnsupportedError if there are none or several."""
+        found = [one for one in self._findings if one.split.startswith(split)]
+        degrees = {one.degree for one in found}
+        others = ", ".join(sorted({one.split for one in self._findings})) or "no communication"
+        if len(degrees) != 1 or None in degrees:
+            raise UnsupportedError(
+                f"{self.where}: {setting}: {'several kinds' if found else 'no groups'} {what} are "
+                f"recorded ({others}), so what another split would do is not determined"
+            )
+        names = [name for one in found for name in one.groups]
+        return self._whole(Replicas(names, self._groups_of(names), False), setting, what)
+
+    def members(self, name: str) -> tuple[int, ...]:
+        return tuple(self.ranks) if name == WORLD else self.groups[name]
+
+    def around(self, family: Replicas) -> list[tuple[int, ...]]:
+        """The smallest groups that sum gradients and hold groups of the family whole."""
+        found: dict[int, list[tuple[int, ...]]] = {}
+        for name in self.sums_of_gradients(family.names):
+            members = self.members(name)
+            if any(set(one) <= set(members) for one in family.groups):
+                found.setdefault(len(members), []).append(members)
+        groups = found[min(found)] if found else family.groups
         if sorted(rank for group in groups for rank in group) != self.ranks:
             raise UnsupportedError(
-                f"{self.where}: {setting}: the groups that sum gradients do not hold every rank "
-                "once"
+                f"{self.where}: ep: the replicas that share experts are not determined"
             )
-        return Replicas(names, groups, "sharded" in found[0].split)
+        return list(dict.fromkeys(groups))
+
+    def regroup(self, copied: Mapping[str, list[str]]) -> None:
+        """Add copied groups to the findings, and take out those that are gone."""
+        made = []
+        for one in self._findings:
+            names = [name for old in one.groups for name in (old, *copied.get(old, ()))]
+            names = [name for name in names if name in self.groups or name == WORLD]
+            members = self._groups_of(names)
+            degree = len(members[0]) if members else one.degree
+            if names or not one.groups:
+                made.append(one._replace(groups=names, degree=degree))
+        self._findings = made
+
+    def sums_of_gradients(self, others: list[str]) -> list[str]:
+        """Groups, none of `others`, that sum gradients, for whatever setting."""
+        found = [one for one in self._findings if one.split.startswith("data")]
+        return [name for one in found for name in one.groups if name not in others]
 
 
 def _timed(nodes: list[Node]) -> list[Node]:

@@ -34,7 +34,25 @@ def with_replicas(job: Recording, degree: int) -> None:
 
     Raises UnsupportedError where other groups would be torn.
     """
-    _Change(job, job.replicas("dp"), degree).run()
+    with_members(job, job.replicas("dp"), degree, "dp")
+
+
+def with_members(job: Recording, family: Replicas, degree: int, setting: str) -> None:
+    """Give each group of a family `degree` ranks, whose shares are already of that many."""
+    _Change(job, family, degree, setting).run()
+
+
+def declare(node: Node, old: Groups, new: Groups, everyone: tuple[int, ...]) -> None:
+    """Write the new members into what the trace says of its process groups."""
+    listed = process_groups(node.inputs.values) if node.inputs is not None else []
+    if not listed or node.inputs is None:
+        return
+    named = {frozenset(members): name for name, members in old.items()}
+    entries = json.loads(ast.literal_eval(node.inputs.values)[0])
+    for entry, declared in zip(entries, listed, strict=True):
+        members = new.get(named.get(frozenset(declared.ranks), WORLD), everyone)
+        entry["ranks"], entry["group_size"] = list(members), len(members)
+    node.inputs = node.inputs._replace(values=str([json.dumps(entries)]))
 
 
 def _order(seat: _Seat, place: dict[int, int], replicas: Replicas) -> tuple[int, int, int]:
@@ -50,8 +68,8 @@ def _order(seat: _Seat, place: dict[int, int], replicas: Replicas) -> tuple[int,
 
 
 class _Change:
-    def __init__(self, job: Recording, replicas: Replicas, degree: int) -> None:
-        self.job, self.replicas, self.degree = job, replicas, degree
+    def __init__(self, job: Recording, replicas: Replicas, degree: int, setting: str) -> None:
+        self.job, self.replicas, self.degree, self.setting = job, replicas, degree, setting
         place = {rank: at for group in replicas.groups for at, rank in enumerate(group)}
         copies = -(-degree // replicas.degree)
         seats = [
@@ -86,6 +104,9 @@ class _Change:
             nodes[rank] = without_stretch(made, gone) if gone else made
         groups = {name: ranks for name, ranks in self.groups.items() if name not in alone}
         self.job.nodes, self.job.metadata, self.job.groups = nodes, metadata, groups
+        copied = {name: [new for (_, old), new in self.names.items() if old == name and new != name]
+                  for name in groups}  # fmt: skip
+        self.job.regroup(copied)
 
     def _groups(self) -> None:
         copies = {seat.copy for seat in self.number}
@@ -105,7 +126,7 @@ class _Change:
                 here = [rank for rank in members if _Seat(copy, rank) in self.number]
                 if here and len(here) < len(members):
                     raise UnsupportedError(
-                        f"{self.job.where}: dp: with {self.degree} replicas the group {name} of "
+                        f"{self.job.where}: {self.setting}: at {self.degree} the group {name} of "
                         f"ranks {', '.join(map(str, members))} would lose some; it must lie within "
                         "a replica"
                     )
@@ -119,14 +140,14 @@ class _Change:
         if node.type != NodeType.COMM_COLL:
             return
         kind, group = whole(node, "comm_type"), group_of(node)
-        if group in self.replicas.names and self.replicas.sharded:
+        if group in self.replicas.names and (self.replicas.sharded or self.setting != "dp"):
             if kind in (*_SAME, CollectiveType.ALL_GATHER, CollectiveType.REDUCE_SCATTER):
                 return
         elif kind in _SAME or group not in {*self.of_all, *self.replicas.names}:
             return
         raise UnsupportedError(
-            f"{self.job.where}: dp: {node.label} moves data that depends on the number of "
-            "replicas, and the recording does not say how"
+            f"{self.job.where}: {self.setting}: {node.label} moves data that depends on the number "
+            "of its ranks, and the recording does not say how"
         )
 
     def _node(self, node: Node, seat: _Seat) -> Node:
@@ -156,21 +177,8 @@ class _Change:
             if peer is not None and isinstance(peer.value, int):
                 made.set(side, self.number[_Seat(seat.copy, peer.value)], peer.kind)
         if node.type == NodeType.METADATA and node.inputs is not None:
-            self._declare(made)
+            declare(made, self.job.groups, self.groups, tuple(self.number.values()))
         return made
-
-    def _declare(self, node: Node) -> None:
-        """Write the new members into what the trace says of its process groups."""
-        listed = process_groups(node.inputs.values) if node.inputs is not None else []
-        if not listed or node.inputs is None:
-            return
-        old = {frozenset(members): name for name, members in self.job.groups.items()}
-        entries = json.loads(ast.literal_eval(node.inputs.values)[0])
-        for entry, declared in zip(entries, listed, strict=True):
-            name = old.get(frozenset(declared.ranks), WORLD)
-            members = self.groups.get(name, tuple(self.number.values()))
-            entry["ranks"], entry["group_size"] = list(members), len(members)
-        node.inputs = node.inputs._replace(values=str([json.dumps(entries)]))
 
     def _about(self, about: Metadata, number: int) -> Metadata:
         said = {"rank": number, "world_size": len(self.number)}

@@ -12,18 +12,18 @@ from yantra.chakra import Trace
 from yantra.tracing.inspect.groups import Groups
 from yantra.tracing.inspect.rank_traces import RankTrace
 from yantra.tracing.rescale.blocks import with_layers, with_micro_batches
+from yantra.tracing.rescale.experts import with_experts
 from yantra.tracing.rescale.recording import Recording, value
 from yantra.tracing.rescale.replicas import with_replicas
 from yantra.tracing.rescale.sizes import NAMES as SIZES
 from yantra.tracing.rescale.sizes import with_size
+from yantra.tracing.rescale.tensors import with_tensors
 
-SETTINGS = ("layers", *SIZES, "micro_batches", "dp")
+SETTINGS = ("layers", *SIZES, "micro_batches", "tp", "ep", "dp")
 """In the order in which they are applied."""
 
 _REFUSED = {
-    "tp": "how an operator splits over more ranks is not in its shapes",
     "pp": "which operators another stage would run, and when, is not recorded",
-    "ep": "which tokens other experts would get is not recorded",
 }
 
 
@@ -62,6 +62,10 @@ def rescale(
         if name == "dp":
             degree = recording.replicas("dp").degree
             with_replicas(recording, value("dp", text, degree))
+        elif name == "tp":
+            with_tensors(recording, text)
+        elif name == "ep":
+            with_experts(recording, text)
         elif name == "layers":
             with_layers(recording, text)
         elif name == "micro_batches":
@@ -90,7 +94,7 @@ def _chosen(settings: Sequence[str]) -> dict[str, str]:
 
 def _kept(chosen: dict[str, str], recording: Recording) -> list[str]:
     kept = [f"{name} as recorded" for name in SETTINGS if name not in chosen]
-    if "dp" in chosen:
+    if {"dp", "tp", "ep"} & chosen.keys():
         kept.append("what each kind of rank ran")
     if "micro_batches" in chosen:
         kept.append("one sum of gradients a step")

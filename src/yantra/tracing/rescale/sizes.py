@@ -21,6 +21,7 @@ from yantra.tracing.pytorch.work.law import Work
 from yantra.tracing.pytorch.work.operands import operands
 from yantra.tracing.rescale.model import WIDTHS, Sizes, flat_shapes, parsed, sizes_of, with_shapes
 from yantra.tracing.rescale.recording import Recording, group_of, is_communication, value, whole
+from yantra.tracing.rescale.split import own_elements, scaled
 
 _LAUNCH_US = 2
 _LOOKS = ("aten::view", "aten::as_strided", "aten::t", "aten::transpose", "aten::expand")
@@ -39,7 +40,7 @@ def with_size(job: Recording, name: str, text: str) -> None:
         _check(nodes, sizes, name, new, job.where)
         old_total = sum(map(prod, sizes.parameters))
         new_total = sum(prod(new.get(one, one) for one in shape) for shape in sizes.parameters)
-        _Rank(nodes, new, job.where).run()
+        resized(nodes, new, job.where)
         share_out(nodes, replicas.names, Fraction(new_total, old_total))
 
 
@@ -116,6 +117,11 @@ def _is_odd(size: int, units: set[int], known: set[int]) -> bool:
     return size > 0 and size not in known and any(size % unit == 0 for unit in units)
 
 
+def resized(nodes: list[Node], new: dict[int, int], where: str) -> None:
+    """Put other sizes, old to new, into shapes, and count work, bytes and times by them."""
+    _Rank(nodes, new, where).run()
+
+
 class _Rank:
     def __init__(self, nodes: list[Node], new: dict[int, int], where: str) -> None:
         self.nodes, self.new, self.where = nodes, new, where
@@ -163,7 +169,8 @@ class _Rank:
                 node.set(name, new, item.kind)
 
     def _communicate(self, node: Node, change: _Change) -> None:
-        made = whole(node, "comm_size") * change.elements
+        own = own_elements(node)
+        made = whole(node, "comm_size") * (scaled(self.new, own) if own else change.elements)
         if made.denominator != 1:
             raise UnsupportedError(f"{self.where}: {node.label}: its bytes do not divide")
         node.set("comm_size", int(made))
