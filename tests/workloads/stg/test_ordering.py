@@ -15,10 +15,12 @@ from yantra.scenario import (
     Collectives,
     Device,
     Dimension,
+    Resources,
     Scenario,
     Templates,
     Topology,
 )
+from yantra.scenario.types import DeviceOf
 from yantra.workloads.importers.stg import Settings, from_stg
 from yantra.workloads.templates import Workload
 
@@ -84,6 +86,21 @@ def test_in_our_units_one_order_is_the_rule() -> None:
     workload = from_stg(HANGING.replace(units="yantra"))
     assert workload.ordering == "serial"
     identities.hold(simulate(on_a_ring(workload), record=True))
+
+
+def test_ranks_of_a_group_that_are_not_equally_fast_enter_its_collectives_in_one_order() -> None:
+    given = Settings(model_type="moe", dp=2, tp=2, sp=2, num_stacks=1, experts=4, **SMALL)
+    slow = DeviceOf(
+        ranks=(0, 1),
+        device=Device(compute="roofline", peak_flops=100e9, memory_bytes_per_s=2e12),
+    )
+    many = on_a_ring(from_stg(given)).replace(
+        semantics="yantra", network="analytical", devices=(slow,), resources=Resources()
+    )
+    identities.hold(simulate(many, record=True))
+    as_upstream = Templates(workload=from_stg(given.replace(units="stg")))
+    with pytest.raises(DeadlockError, match="in whose place rank"):
+        simulate(many.replace(workload=as_upstream))
 
 
 @settings(max_examples=50)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import cache
 
 from yantra.chakra import Attribute, Metadata, Node, NodeType, Trace
@@ -17,12 +18,27 @@ _SCHEMA = Metadata(attributes=(Attribute("schema", "Chakra v0.0.4"),))
 def templates(program: Program) -> list[Trace]:
     """One trace per stage, in the order of the stages' ranks.
 
-    The file's order is one that all ranks can follow without deadlock; otherwise only data decides,
-    as upstream.
+    The file's order is one that all ranks can follow without deadlock. In units `stg` only data
+    decides, as upstream; else a group's collectives wait for each other.
     """
     run = order(program.stages, lambda step: _operations(program, step))
     writer = _Writer(program)
-    return [Trace([writer.node(step) for step in run[stage]], _SCHEMA) for stage in program.stages]
+    made = [[writer.node(step) for step in run[stage]] for stage in program.stages]
+    if program.settings.units == "yantra":
+        for nodes in made:
+            _in_turn(nodes)
+    return [Trace(nodes, _SCHEMA) for nodes in made]
+
+
+def _in_turn(nodes: Sequence[Node]) -> None:
+    """Ranks of a group are not equally fast, so they would enter what is ready in other orders."""
+    last: dict[object, int] = {}
+    for node in nodes:
+        if node.type == NodeType.COMM_COLL:
+            group = node.get("pg_name")
+            if group in last and last[group] not in node.data_deps:
+                node.ctrl_deps = [last[group]]
+            last[group] = node.id
 
 
 def _operations(program: Program, step: Step) -> int:
