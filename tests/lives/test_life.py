@@ -60,7 +60,8 @@ def test_without_failures_steps_times_their_time_is_the_life(job: Path, tmp_path
     assert draws is not None
     assert draws.waiting_w == step.idle_w
     (phase,) = found.power  # as nothing fails, nothing is kept
-    assert phase == ("step", step.seconds, step.facility_j / step.seconds)
+    assert phase[:3] == ("step", step.seconds, step.facility_j / step.seconds)
+    assert phase.times == pytest.approx(steps)
     assert draws.peak_w == step.peak_w >= phase.watts
     assert found.kwh is not None
     assert found.kwh.mean == pytest.approx(steps * step.facility_j / 3.6e6, rel=1e-9)
@@ -72,12 +73,32 @@ def test_without_failures_steps_times_their_time_is_the_life(job: Path, tmp_path
 def test_a_checkpoint_and_a_restart_draw_what_devices_that_wait_do(said: Life) -> None:
     draws = said.question.job.draws
     assert draws is not None
-    step, checkpoint, restart = said.power
+    of = {one.name: one for one in said.power}
+    step, checkpoint, restart = of["step"], of["checkpoint"], of["restarting"]
     assert step.watts > checkpoint.watts == restart.watts == draws.waiting_w
     assert checkpoint.seconds == said.policy.block / 1e9
-    assert restart.seconds > checkpoint.seconds
+    assert 300 < restart.seconds < 1200
+    assert of["working again"].watts == step.watts
+    assert 0 < of["working again"].seconds * of["working again"].times < 54 * 86_400
     assert said.as_dict()["power"][0]["watts"] == step.watts
-    assert f"; peak {draws.peak_w / 1e6:.4g} MW" in str(said)
+    assert f"peak {draws.peak_w / 1e3:.4g} kW" in " ".join(str(said).split())
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [{}, {"checkpoint": "sync", "pue": 1.3}, {"evict": False, "elastic": True}, {"spares": 0}],
+)
+def test_phases_add_up_to_the_time_and_the_energy(job: Path, settings: dict[str, Any]) -> None:
+    found = yantra.life(job, **ASKED, lives=20, **settings)
+    parts, draws = found.kwh_by_part, found.question.job.draws
+    assert parts is not None
+    assert draws is not None
+    kwh = sum(parts.values()) - parts["spares"]
+    assert sum(one.kwh for one in found.power) == pytest.approx(kwh, rel=1e-12)
+    spent = sum(one.seconds * one.times for one in found.power)
+    assert spent == pytest.approx(54 * 86_400, rel=1e-9)
+    assert sum(draws.profile_w) / len(draws.profile_w) == pytest.approx(draws.working_w)
+    assert max(draws.profile_w) <= draws.peak_w
 
 
 def test_the_same_seed_gives_the_same_life_and_another_another(said: Life, job: Path) -> None:

@@ -67,3 +67,18 @@ def test_the_command_writes_it_whole_or_not_at_all(
     assert (tmp_path / "life.html").read_text().endswith("</html>\n")
     assert main([*asked, str(tmp_path / "none" / "life.html")]) == ConfigError.exit_code
     assert "life.html" in capsys.readouterr().err
+
+
+def test_phases_of_power_add_up_and_courses_end_with_them(said: Life) -> None:
+    from yantra.lives.page import _courses
+
+    rows = keys(html(said), "What the building draws by phase")
+    assert sum(row[-1] for row in rows) == pytest.approx(sum(one.kwh for one in said.power))
+    for seconds, kw, times, kwh in rows:
+        assert seconds * kw * times / 3600 == pytest.approx(kwh)
+    steps, failure = _courses(said)
+    of = {one.name: one for one in said.power}
+    assert steps.end_s == pytest.approx(3 * of["step"].seconds + of["checkpoint"].seconds)
+    after = sum(of[name].seconds for name in ("waiting for hosts", "restarting", "working again"))
+    assert failure.end_s == pytest.approx(1.4 * after)
+    assert min(steps.watts) == of["checkpoint"].watts

@@ -98,6 +98,17 @@ def test_what_the_building_draws_adds_up_over_parts_and_time() -> None:
     assert figures.energy_kwh == pytest.approx(of.device_j * 1.25 / 3.6e6)
 
 
+def test_phases_of_training_draw_the_mean_of_a_step_and_what_waits() -> None:
+    of = energy_of(step(pue=1.25))
+    one, checkpoint, restart = of.phases
+    assert one.kwh == pytest.approx(of.facility_j / 3.6e6)
+    assert checkpoint.watts == restart.watts == of.idle_w < one.watts <= of.peak_w
+    assert (checkpoint.seconds, restart.seconds) == pytest.approx((0.59, 900 / np.log(4)))
+    assert restart.kwh == pytest.approx(restart.seconds * of.idle_w / 3.6e6)
+    assert of.as_dict()["phases"][2]["kwh"] == restart.kwh
+    assert of._replace(step_s=None).phases == ()
+
+
 def test_what_nobody_states_is_unknown_and_counts_nothing() -> None:
     of = energy_of(step(host_power_w=None, pue=None))
     missing = "host_power", "switch_power", "pue"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from textwrap import wrap
 
-from yantra.result.energy import J_PER_KWH, Energy, ends_of
+from yantra.result.energy import J_PER_KWH, Energy, Phase, ends_of
 
 _WIDTH, _MARGIN = 80, 17
 _JUDGED = "the law of power of decode; no measured training power, so twice its interval"
@@ -35,10 +35,24 @@ def _rows(of: Energy) -> Iterator[tuple[str, str]]:
     else:
         yield "CO2", f"{least}{of.carbon_g:.4g} g at {of.grid_g_per_kwh:g} g/kWh"
     yield "peak", f"{_kw(of.peak_w)}, least {_kw(of.least_w)}, as far as known"
-    yield "devices waiting", f"{_kw(of.idle_w)}: a checkpoint that stops the job, a restart"
+    yield from _phases(of, least)
     unit, scale = ("kW", 1e3) if of.peak_w >= 1e3 else ("W", 1.0)
     parts = " ".join(f"{watts / scale:.4g}" for watts in of.profile_w)
     yield f"{unit} over time", f"in {len(of.profile_w)} equal parts: {parts}"
+
+
+def _phases(of: Energy, least: str) -> Iterator[tuple[str, str]]:
+    if not of.phases:
+        yield "devices waiting", f"{least}{_kw(of.idle_w)}"
+        return
+    _, checkpoint, restart = of.phases
+    yield "a checkpoint", f"{_phase(checkpoint, least)}, as state goes to hosts"
+    again = "then lost steps draw as any; yantra life plays yours"
+    yield "a failure", f"{_phase(restart, least)} of restarting, as published; {again}"
+
+
+def _phase(one: Phase, least: str) -> str:
+    return f"{least}{_kw(one.watts)} for {one.seconds:.3g} s, {one.kwh:.4g} kWh"
 
 
 def _share(of: Energy, joules: float | None, field: str) -> str:

@@ -20,6 +20,19 @@ AT_WORK = ("useful", "redone")
 """Parts of a life in which steps run."""
 
 
+PHASES = {
+    "useful": "step",
+    "checkpoints": "checkpoint",
+    "waiting": "waiting for hosts",
+    "restarts": "restarting",
+    "redone": "working again",
+    "stragglers": "slow ranks",
+    "ragged": "groups away",
+}
+"""Phases by part of a life, as they follow each other; a failure brings the third and later."""
+AFTER = ("waiting for hosts", "restarting", "working again")
+
+
 class Draws(NamedTuple):
     """W of the building for the whole job, without what is `unknown`."""
 
@@ -27,19 +40,13 @@ class Draws(NamedTuple):
     waiting_w: float
     peak_w: float
     """Of any moment of a step."""
+    profile_w: tuple[float, ...]
+    """Of equal parts of a step."""
     grid_g_per_kwh: float | None
     unknown: tuple[str, ...]
 
     def of(self, part: str) -> float:
         return self.working_w if part in AT_WORK else self.waiting_w
-
-
-class Phase(NamedTuple):
-    """What a job does for so long, and the W of the building meanwhile."""
-
-    name: str
-    seconds: float
-    watts: float
 
 
 def draws_of(step: Energy | None, said: Settings) -> Draws | None:
@@ -51,6 +58,7 @@ def draws_of(step: Energy | None, said: Settings) -> Draws | None:
         step.facility_j / step.seconds * pue,
         step.idle_w * pue,
         step.peak_w * pue,
+        tuple(watts * pue for watts in step.profile_w),
         step.grid_g_per_kwh if said.grid is None else said.grid,
         tuple(name for name in step.unknown if said.pue is None or not name.endswith(".pue")),
     )

@@ -16,13 +16,13 @@ import numpy as np
 from yantra.base.notebook import progress_line
 from yantra.lives.best import Bought, bought, found
 from yantra.lives.draws import DAY_NS, NS
-from yantra.lives.energy import Phase, widened
+from yantra.lives.energy import PHASES, widened
 from yantra.lives.money import price_said
 from yantra.lives.play import PARTS, Lives
 from yantra.lives.policy import NEVER
 from yantra.lives.question import Question, asked
 from yantra.lives.ranges import Range, range_of
-from yantra.result.energy import J_PER_KWH
+from yantra.result.energy import J_PER_KWH, Phase
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -184,16 +184,22 @@ class Life:
 
     @property
     def power(self) -> tuple[Phase, ...]:
-        """The building's over time: in a step, a checkpoint and a restart after a failure."""
-        draws = self.question.job.draws
+        """What the job's hosts draw: a step, a checkpoint, then what a failure brings, each time.
+
+        All of them give the energy of a life without spare hosts.
+        """
+        of, draws = self.question, self.question.job.draws
         if draws is None:
             return ()
-        found = [Phase("step", self.question.job.step / 1e9, draws.working_w)]
-        if self.interval_s is not None and self.policy.block:
-            found.append(Phase("checkpoint", self.policy.block / 1e9, draws.waiting_w))
-        if self.interruptions.mean:
-            restart_s = float(self._events.restart.mean()) / 1e9
-            found.append(Phase("restart", restart_s, draws.waiting_w))
+        named = zip(PARTS, self.lives.parts(), strict=True)
+        spent = {name: float(part.mean()) / NS for name, part in named}
+        each = {"useful": of.job.step / NS, "checkpoints": self.policy.block / NS}
+        met = self.interruptions.mean
+        found = []
+        for name, phase in PHASES.items():
+            seconds = each.get(name) or spent[name] / max(met, 1.0)
+            if spent[name]:
+                found.append(Phase(phase, seconds, draws.of(name), spent[name] / seconds))
         return tuple(found)
 
     @property

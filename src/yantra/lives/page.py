@@ -10,8 +10,11 @@ from yantra.base.output import Path, write_text
 from yantra.base.text import count
 from yantra.export.report.curves import Bar, Curve, bars, boxes, page
 from yantra.export.report.markup import Cell, Head, Html, element, facts, join, table
+from yantra.export.report.power import Course, joined
+from yantra.export.report.power import section as power_section
 from yantra.export.report.shell import Section
-from yantra.lives.draws import DAY_NS
+from yantra.lives.draws import DAY_NS, NS
+from yantra.lives.energy import AFTER
 from yantra.lives.play import PARTS
 from yantra.lives.words import PARTS as NAMES
 from yantra.lives.words import rows, title
@@ -22,6 +25,9 @@ if TYPE_CHECKING:
     from yantra.lives.life import Life
 
 _TENTH = 0.1
+_BEFORE = 0.2
+"""Of the time that a failure takes, as steps before and behind it."""
+_POWER = "Of the building for the job's hosts; phases add up to the energy without spare hosts."
 _SPENT = "Parts of the time, which add up; bars of lives are in the order of their goodput."
 _DIFFER = "The share of lives that have at most a value: chance, and rates that are not known well."
 _POLICIES = "Played on the same failures; the difference holds 90 % of lives."
@@ -40,7 +46,12 @@ def html(life: Life) -> str:
         Section("causes", "What interrupts", "", _causes(life)),
         Section("policies", "Other policies", _POLICIES, _policies(life)),
     ]
-    return page(title(life), _head(life), sections, drawn)
+    courses = list(_courses(life))
+    if life.power:
+        least = bool(life.question.job.draws and life.question.job.draws.unknown)
+        told = power_section(courses, life.power, least)
+        sections.insert(1, Section("power-section", "Power", _POWER, told))
+    return page(title(life), _head(life), sections, drawn, courses)
 
 
 def _head(life: Life) -> Html:
@@ -118,6 +129,23 @@ def _curves(life: Life) -> Iterator[Curve]:
     if life.usd is not None and life.question.job.tokens:
         usd = life.usd / np.maximum(life.tokens_of_lives, 1.0) * 1e6
         yield Curve("usd", "cost of a million tokens", "lives", "usd", usd)
+
+
+def _courses(life: Life) -> Iterator[Course]:
+    """A checkpoint between steps, and what follows a failure."""
+    draws = life.question.job.draws
+    if draws is None:
+        return
+    of = {one.name: (one.seconds, one.watts) for one in life.power}
+    step = life.question.job.step / NS
+    each = [(step / len(draws.profile_w), watts) for watts in draws.profile_w]
+    if "checkpoint" in of:
+        parts = [*each, *each, of["checkpoint"], *each]
+        yield joined("step-power", "Power of two steps, a checkpoint and a step", parts)
+    after = [of[name] for name in AFTER if name in of]
+    if after:
+        whole = [(_BEFORE * sum(seconds for seconds, _ in after), draws.working_w)]
+        yield joined("failure-power", "Power around a failure", [*whole, *after, *whole])
 
 
 def _causes(life: Life) -> Html:

@@ -6,7 +6,7 @@ from textwrap import fill
 from typing import TYPE_CHECKING, Any
 
 from yantra.base.text import count
-from yantra.lives.energy import AT_WORK
+from yantra.lives.energy import AFTER, AT_WORK
 from yantra.lives.policy import NEVER
 from yantra.lives.ranges import Range
 
@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from yantra.lives.life import Life
+    from yantra.result.energy import Phase
 
 PARTS = {
     "useful": "useful",
@@ -27,6 +28,7 @@ PARTS = {
 _MINUTE = 60.0
 _WIDE = 36
 _WHOLE_KWH = 1e3
+_MEGAWATT = 1e6
 _COLUMNS = 100
 _SCALES = ((1e12, "trillion"), (1e9, "billion"), (1e6, "million"))
 
@@ -153,12 +155,20 @@ def _energy(life: Life) -> str:
 
 
 def _power(life: Life) -> str:
-    """The building's, in MW: a step, a checkpoint and a restart after a failure."""
+    """The building's, in MW: a step, a checkpoint, and what follows a failure."""
     draws = life.question.job.draws
     assert draws is not None
+    unit, scale = ("MW", 1e6) if draws.peak_w >= _MEGAWATT else ("kW", 1e3)
+
+    def told(one: Phase) -> str:
+        name = one.name if one.name in AFTER else f"in a {one.name}"
+        return f"{one.watts / scale:.4g} {unit} {name} ({one.seconds:.3g} s)"
+
+    said = [told(one) for one in life.power if one.name in ("step", "checkpoint")]
+    after = [told(one) for one in life.power if one.name in AFTER]
     least = "at least " if draws.unknown else ""
-    told = [f"{one.watts / 1e6:.4g} MW in a {one.name} ({one.seconds:.3g} s)" for one in life.power]
-    return f"{least}{', '.join(told)}; peak {draws.peak_w / 1e6:.4g} MW"
+    failed = f"; after a failure {', '.join(after)}" if after else ""
+    return f"{least}{', '.join(said)}{failed}; peak {draws.peak_w / scale:.4g} {unit}"
 
 
 def as_dict(life: Life) -> dict[str, Any]:
@@ -186,7 +196,8 @@ def as_dict(life: Life) -> dict[str, Any]:
         "usd_by_part": life.usd_by_part,
         "usd_per_h": dict(life.price.parts),
         "kwh_by_part": life.kwh_by_part,
-        "power": [one._asdict() for one in life.power],
+        "power": [one.as_dict() for one in life.power],
+        "profile_w": [] if of.job.draws is None else list(of.job.draws.profile_w),
         "peak_w": None if of.job.draws is None else of.job.draws.peak_w,
         "energy_unknown": [] if of.job.draws is None else list(of.job.draws.unknown),
         "policies": [one._asdict() for one in life.bought],

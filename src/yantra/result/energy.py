@@ -25,6 +25,8 @@ from yantra.result.tables import NEVER, NODE_TYPES
 from yantra.scenario.power import law_of
 
 J_PER_KWH = 3.6e6
+PUBLISHED = "fleets"
+"""The file of how long checkpoints and restarts take."""
 PARTS = 20
 """Of a run, in its profile."""
 _COMPUTE = NODE_TYPES.index("COMP")
@@ -49,6 +51,23 @@ class Drawn(NamedTuple):
         return found * self.devices
 
 
+class Phase(NamedTuple):
+    """What a job does for so long, `times` in all, and the W of the building meanwhile."""
+
+    name: str
+    seconds: float
+    watts: float
+    times: float = 1.0
+
+    @property
+    def kwh(self) -> float:
+        """Of all times."""
+        return self.times * self.seconds * self.watts / J_PER_KWH
+
+    def as_dict(self) -> dict[str, Any]:
+        return self._asdict() | {"kwh": self.kwh}
+
+
 class Energy(NamedTuple):
     """Joules of a run of `seconds`, and power in W; what nobody states is None.
 
@@ -71,6 +90,8 @@ class Energy(NamedTuple):
     tokens: int | None
     interval: float
     unknown: tuple[str, ...]
+    step_s: float | None = None
+    """Of training."""
 
     @property
     def facility_j(self) -> float:
@@ -84,12 +105,32 @@ class Energy(NamedTuple):
         grid = self.grid_g_per_kwh
         return None if grid is None else self.facility_j / J_PER_KWH * grid
 
+    @property
+    def phases(self) -> tuple[Phase, ...]:
+        """A step of training, a checkpoint, and a restart, for as long as published ones take.
+
+        Empty for other jobs. A checkpoint blocks while state goes to the host.
+        """
+        if self.step_s is None:
+            return ()
+        from yantra.fabric.failures import load
+
+        of = load(PUBLISHED)
+        low, high = of.restart_low.value, of.restart_high.value
+        mean = low if low == high else (high - low) / log(high / low)  # of even logarithms
+        return (
+            Phase("step", self.step_s, self.facility_j / self.seconds),
+            Phase("checkpoint", of.pause.value, self.idle_w),
+            Phase("restart", mean, self.idle_w),
+        )
+
     def as_dict(self) -> dict[str, Any]:
         """Return plain values; None for what is unknown."""
         told = self._asdict() | {"facility_j": self.facility_j, "carbon_g": self.carbon_g}
         told["facility_kwh"] = self.facility_j / J_PER_KWH
         if self.tokens:
             told["facility_j_per_token"] = self.facility_j / self.tokens
+        told["phases"] = [one.as_dict() for one in self.phases]
         return told | {"profile_w": list(self.profile_w), "unknown": list(self.unknown)}
 
 
@@ -103,7 +144,11 @@ def device_joules(model: Model, outcome: _core.Outcome) -> float | None:
 
 
 def energy(
-    model: Model, outcome: _core.Outcome, tokens: int | None, time: tuple[float, float] | None
+    model: Model,
+    outcome: _core.Outcome,
+    tokens: int | None,
+    step_ns: float | None,
+    time: tuple[float, float] | None,
 ) -> Energy | None:
     """The energy of a run; `time` are the ends of the 90 % interval of its time, as shares.
 
@@ -138,6 +183,7 @@ def energy(
         grid_g_per_kwh=machine.grid_g_per_kwh,
         tokens=tokens,
         interval=width_of(time),
+        step_s=None if step_ns is None else step_ns / 1e9,
         unknown=tuple(name for field, name in _FIELDS.values() if getattr(machine, field) is None),
     )
 

@@ -270,9 +270,9 @@ class Result:
         """
         from yantra.result.energy import energy
 
-        of = self.interval
+        of, said = self.interval, self.figures
         time = None if of is None else (of.low, of.high)
-        return energy(self.model, self.outcome, self.figures.tokens, time)
+        return energy(self.model, self.outcome, said.tokens, said.step_time_ns, time)
 
     @cached_property
     def disturbed(self) -> Disturbed | None:

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 from yantra.export.report.bars import Piece, legend, row
 from yantra.export.report.columns import Columns
 from yantra.export.report.markup import Html, element, join
+from yantra.export.report.power import Course, as_data
 from yantra.export.report.shell import CHARTS, Page, Section, render
 
 _MOST_POINTS = 1_000
@@ -30,8 +31,14 @@ class Bar(NamedTuple):
     """Names and amounts, in their order."""
 
 
-def page(title: str, head: Html, sections: Sequence[Section], curves: Iterable[Curve]) -> str:
-    """The page as HTML; a curve is drawn into the box of its id."""
+def page(
+    title: str,
+    head: Html,
+    sections: Sequence[Section],
+    curves: Iterable[Curve],
+    courses: Iterable[Course] = (),
+) -> str:
+    """The page as HTML; a curve, or a course of power, is drawn into the box of its id."""
     columns, drawn = Columns(), []
     for curve in curves:
         values = sorted(map(float, curve.values))
@@ -40,9 +47,13 @@ def page(title: str, head: Html, sections: Sequence[Section], curves: Iterable[C
         columns.add_reals(f"{curve.id}.at", [values[at] for at in kept])
         columns.add_reals(f"{curve.id}.share", [(at + 1) / len(values) for at in kept])
         drawn.append(curve._replace(values=None)._asdict())
-    scripts, styles = (*CHARTS, "ready.js", "curves.js"), ("uplot.css", "report.css", "curves.css")
+    data = {"curves": drawn, "power": as_data(courses, columns)}
+    scripts, styles = (
+        (*CHARTS, "ready.js", "power.js", "curves.js"),
+        ("uplot.css", "report.css", "curves.css"),
+    )
     top = element("section", head, id="top", aria_label="The answer")
-    return render(Page(title, top, sections, scripts, styles, {"curves": drawn}, columns))
+    return render(Page(title, top, sections, scripts, styles, data, columns))
 
 
 def boxes(curves: Iterable[Curve]) -> Html:

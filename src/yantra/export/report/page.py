@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from yantra.base.output import Path, write_text
 from yantra.base.text import count
@@ -16,6 +17,7 @@ from yantra.export.report import (
     overview,
     packets,
     path,
+    power,
     reproduction,
     timeline,
     waits,
@@ -24,6 +26,9 @@ from yantra.export.report.markup import Html, element, join
 from yantra.export.report.run import Run
 from yantra.export.report.shell import CHARTS, Page, Section, part, render
 from yantra.result import Result
+
+if TYPE_CHECKING:
+    from yantra.result.energy import Energy
 
 _SCRIPTS = (
     *CHARTS,
@@ -41,6 +46,7 @@ _SCRIPTS = (
     "memory.js",
     "packets.js",
     "points.js",
+    "power.js",
     "roofline.js",
     "topology.js",
     "ready.js",
@@ -59,6 +65,7 @@ def html(result: Result, warnings: Sequence[str] = ()) -> str:
     critical = path.path_of(run)
     found = kernels.find(run)
     lives = memory.find(run)
+    drawn = result.energy
     head = element("section", overview.head(run, warnings), id="top", aria_label="The run")
     sections = [
         Section("time", "Where the time goes", _TIME, _time(run, critical)),
@@ -70,6 +77,7 @@ def html(result: Result, warnings: Sequence[str] = ()) -> str:
         *_packets(run),
         Section("roofline-section", "Roofline", _ROOFLINE, kernels.section(run, found)),
         Section("memory-section", "Memory", "", memory.section(run, lives)),
+        *_power(drawn),
         Section("ranks", "Ranks", "", overview.class_table(run)),
         Section("scenario", "Scenario", "", reproduction.section(run)),
     ]
@@ -81,6 +89,7 @@ def html(result: Result, warnings: Sequence[str] = ()) -> str:
         "kernels": kernels.as_data(run, found),
         "memory": memory.as_data(run, lives),
         "waits": waits.as_data(run),
+        "power": power.as_data([power.of_run(drawn)] if drawn else [], run.columns),
     }
     ranks = result.model.ranks
     size = f"{count(ranks, 'rank', commas=True)}, {format_time(result.makespan_ns)}"
@@ -92,6 +101,13 @@ def _packets(run: Run) -> list[Section]:
     if run.result.packet_summary is None:
         return []
     return [Section("packets", "Packets", "", packets.section(run))]
+
+
+def _power(drawn: Energy | None) -> list[Section]:
+    if drawn is None:
+        return []
+    told = power.section([power.of_run(drawn)], drawn.phases, bool(drawn.unknown))
+    return [Section("power-section", "Power", _POWER, told)]
 
 
 def _time(run: Run, critical: path.Path | None) -> Html:
@@ -109,6 +125,9 @@ _BOUNDS = "How much shorter the run is when one cause of its time is gone: what 
 _TIMELINE = (
     "One group of rows for each class of ranks that do the same at the same times. Click a node "
     "for what it is and what it waited for. A posted receive waits, so it is found, but not drawn."
+)
+_POWER = (
+    "Of the building, by the law of power of decode. A checkpoint and a restart are as published."
 )
 _PATH = "The chain of steps that the end waited for. Only what shortens it shortens the run."
 _COMMUNICATION = (

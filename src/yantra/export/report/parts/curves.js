@@ -5,6 +5,7 @@ import { loadColumns, pageData } from "./data.js";
 import { byId } from "./dom.js";
 import { barsButton } from "./download.js";
 import { formatCount, formatPercent } from "./format.js";
+import { drawPower } from "./power.js";
 import { startPage } from "./ready.js";
 import { setUpTables } from "./tables.js";
 import { setUpTheme } from "./theme.js";
@@ -21,6 +22,7 @@ async function start() {
   for (const box of document.querySelectorAll(".bars")) box.after(barsButton(box));
   const columns = await loadColumns();
   for (const one of pageData().curves) draw(one, columns);
+  drawPower(pageData().power, columns);
 }
 
 function draw(one, columns) {

@@ -9,6 +9,7 @@ import { drawMemory } from "./memory.js";
 import { Job } from "./nodes.js";
 import { drawPackets } from "./packets.js";
 import { CriticalPath } from "./path.js";
+import { drawPower } from "./power.js";
 import { startPage } from "./ready.js";
 import { drawRoofline } from "./roofline.js";
 import { setUpTables } from "./tables.js";
@@ -40,6 +41,7 @@ async function start() {
   drawRoofline(page, columns);
   drawTopology(page, columns);
   drawMemory(page, columns);
+  drawPower(page.power, columns);
   drawPackets(page, columns);
 }
 
