@@ -118,12 +118,11 @@ def test_ranks_of_attention_and_whole_copies_differ_in_sglang() -> None:
 @pytest.mark.parametrize(
     ("flags", "problem"),
     [
-        ("--enforce-eager", "--enforce-eager: launches without CUDA graphs are not covered"),
+        ("--cpu-offload-gb 8", "--cpu-offload-gb: weights in the host's memory are not covered"),
         ("--max-num 8", "--max-num: not a flag that is known here; it may change times"),
         ("-tp x", 'tp: expected a whole number, got "x"'),
-        ("--max-num-seqs $N", "--max-num-seqs: line 1 uses $N, which the script does not set"),
-        ("--quantization bitsandbytes", "expected one of fp8, modelopt, modelopt_fp4, nvfp4"),
-        ('--speculative-config \'{"method": "eagle3"}\'', 'drafts by "eagle3" are not covered'),
+        ("--quantization tpu_int8", "expected one of none, None, petit_nvfp4, modelopt_fp4"),
+        ('--speculative-config \'{"method": "draft_model"}\'', 'by "draft_model" are not covered'),
     ],
 )
 def test_what_may_change_times_is_refused_by_flag(flags: str, problem: str) -> None:
@@ -261,9 +260,61 @@ def test_kv_of_the_host_is_a_note_for_sglang() -> None:
         of_text(f"sglang serve --model-path {DENSE} --enable-hierarchical-cache", "serve.sh")
 
 
-def test_a_chance_of_drafts_is_taken_where_it_is_published() -> None:
-    drafts = "--speculative-config.method mtp --speculative-config.num_speculative_tokens 1"
-    assert "acceptance" not in of_text(f"vllm serve zai-org/GLM-4.5 {drafts}", "serve.sh").fields
+@pytest.mark.parametrize(
+    ("method", "fields"),
+    [
+        ("mtp", {"draft": "mtp", "num_speculative_tokens": "3", "acceptance": "0.69"}),
+        ("eagle3", {"draft": "mtp", "num_speculative_tokens": "3", "acceptance": "0.69"}),
+        ("ngram", {"draft": "ngram", "num_speculative_tokens": "3"}),
+    ],
+)
+def test_a_chance_of_drafts_is_taken_where_it_is_published(
+    method: str, fields: dict[str, str]
+) -> None:
+    drafts = f"--speculative-config.method {method} --speculative-config.num_speculative_tokens 3"
+    assert of_text(f"vllm serve zai-org/GLM-4.5 {drafts}", "serve.sh").fields == fields
+
+
+def test_drafts_of_sglang_are_played_by_a_scheduler_that_knows_them() -> None:
+    text = f"""python -m sglang.launch_server --model-path {MIXED} --tp 2 \\
+  --max-running-requests 48 --chunked-prefill-size 4096 --disable-radix-cache \\
+  --speculative-algorithm EAGLE \\
+  --speculative-num-steps 3 --speculative-eagle-topk 1 --speculative-num-draft-tokens 4 \\
+  --speculative-draft-model-path a/b
+"""
+    with pytest.warns(match="drafts are played by vLLM's scheduler"):
+        launch = of_text(text, "serve.sh")
+    assert (launch.engine, launch.fields) == ("vllm", {
+        "tp": "2", "max_num_seqs": "48", "max_num_batched_tokens": "4096",
+        "enable_prefix_caching": "off", "draft": "mtp", "num_speculative_tokens": "3",
+        "acceptance": "0.69",
+    })  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("flags", "told"),
+    [
+        ("--enforce-eager", "the host may not keep up with small batches"),
+        (
+            "--max-num-seqs $N",
+            r"uses \$N, which the script does not set; taken as usual \(--set max",
+        ),
+        (
+            f"\nvllm serve {MIXED} -tp 4",
+            "starts others, too; read is the first, and 1 are left out",
+        ),
+    ],
+)
+def test_what_is_taken_as_usual_or_left_out_is_a_note(flags: str, told: str) -> None:
+    with pytest.warns(match=told):
+        assert of_text(f"vllm serve {MIXED} -tp 2 {flags}", "serve.sh").fields == {"tp": "2"}
+
+
+def test_what_is_shown_or_may_not_run_starts_nothing_else() -> None:
+    text = f"echo vllm serve x\nif which vllm; then\nexec vllm serve {MIXED} -tp 2\nfi\n"
+    with pytest.warns(match="line 2 makes it depend on a condition, which is taken to hold"):
+        launch = of_text(text, "serve.sh")
+    assert (launch.fields, launch.replicas) == ({"tp": "2"}, 1)
 
 
 def test_what_an_engine_has_no_flag_for_is_refused_by_name() -> None:

@@ -58,14 +58,69 @@ run $L
 
 
 def test_an_unknown_value_leaves_every_branch_in_doubt() -> None:
-    found = commands_of("case $HOSTNAME in a) X=1;; b) X=2;; esac\nrun --x $X\n")[-1]
+    found = commands_of("case $(hostname) in a) X=1;; b) X=2;; esac\nrun --x $X\n")[-1]
     assert found[-1].doubt.startswith("line 1 makes it depend")
 
 
-def test_a_loop_over_words_takes_the_first_and_doubts_one_of_several() -> None:
+def test_a_loop_over_words_takes_the_first_and_notes_that_there_are_several() -> None:
     assert words("for X in 3; do\nrun $X\ndone\n") == ["run", "3"]
-    found = commands_of("for X in 3 4; do\nrun $X\ndone\n")[-1]
-    assert (found[1].text, found[1].doubt) == ("3", "line 1 takes several, from 3 on")
+    with pytest.warns(match="line 1 takes several in turn; read with the first, 3"):
+        assert words("for X in 3 4; do\nrun $X\ndone\n") == ["run", "3"]
+
+
+@pytest.mark.parametrize(
+    ("asks", "gives"),
+    [
+        ("${M##*/}", "Qwen3-8B-Base"),
+        ("${M#*/}", "b/Qwen3-8B-Base"),
+        ("${M%-*}", "a/b/Qwen3-8B"),
+        ("${M%%-*}", "a/b/Qwen3"),
+        ("${M//b/X}", "a/X/Qwen3-8B-Base"),
+        ("${M/-Base}", "a/b/Qwen3-8B"),
+        ("${M:2:1}", "b"),
+        ("${M:+set}${U:+unset}", "set"),
+        ("${U:-${M##*/}}", "Qwen3-8B-Base"),
+        ("$(basename $M -Base)", "Qwen3-8B"),
+        ("$(dirname ${M})", "a/b"),
+        ("$[$N / 2]$(expr $N + 1)", "49"),
+        ("${L[1]}${L[-1]}${#L[@]}", "yz3"),
+        ("${T[8B]}${T[$K]}", "3640"),
+    ],
+)
+def test_values_of_variables_are_cut_replaced_and_looked_up(asks: str, gives: str) -> None:
+    text = f"""M=a/b/Qwen3-8B-Base
+N=8 K=13B
+L=(x y z)
+declare -A T=([8B]=36)
+T[13B]=40
+run {asks}
+"""
+    assert words(text.replace("N=8 K=13B", "N=8\nK=13B")) == ["run", gives]
+
+
+def test_a_function_runs_where_it_is_called_with_its_arguments() -> None:
+    text = """start() {
+  local size=$1
+  run $size ${2:-1} $N
+}
+N=7
+start 8B
+"""
+    assert [word.text for word in commands_of(text)[0]] == ["run", "8B", "1", "7"]
+    assert words(text.replace("start 8B", "")) == ["run", "?", "1", "7"]  # by a computed name
+    called = [one[1].text for one in commands_of(f"{text}start 4B 2\n")]
+    assert called == ["8B", "4B"]
+
+
+def test_variables_of_launchers_are_those_of_one_node() -> None:
+    with pytest.warns(match=r"uses \$NNODES, which the script does not set; taken as 1"):
+        assert words("run $((NNODES * 8)) ${NODE_RANK}") == ["run", "8", "0"]
+    assert words("NNODES=4\nrun $((NNODES * 8))") == ["run", "32"]
+
+
+def test_what_is_not_set_is_empty_in_conditions_and_files_are_not_there() -> None:
+    text = 'if [ -n "$HERE" ] || [ -f ckpt ]; then A=1; else A=2; fi\nrun $A\n'
+    assert words(text) == ["run", "2"]
 
 
 def test_slurm_sets_what_the_script_asks_for() -> None:

@@ -39,16 +39,23 @@ class _Branch(NamedTuple):
 
 
 class Branches:
-    def __init__(self) -> None:
+    """`around` are those in which a function is called."""
+
+    def __init__(self, around: Branches | None = None) -> None:
         self._open: list[_Branch] = []
+        self._around = around
 
     @property
     def skipped(self) -> bool:
+        if self._around is not None and self._around.skipped:
+            return True
         return any(branch.taken is False for branch in self._open)
 
     @property
     def doubt(self) -> str:
         lines = [branch.line for branch in self._open if branch.taken is None]
+        if not lines and self._around is not None:
+            return self._around.doubt
         return f"line {lines[-1]} makes it depend on a condition" if lines else ""
 
     def enter(self, words: list[str], line: int, doubt: str) -> int:
@@ -142,6 +149,8 @@ def _test(words: list[str]) -> bool | None:
     test = words[1:-1]
     if len(test) == 2 and test[0] in ("-z", "-n"):
         return (test[1] == "") == (test[0] == "-z")
+    if len(test) == 2 and test[0] in ("-f", "-d", "-e", "-s"):
+        return False  # of a first run, which finds nothing
     if len(test) == 3 and test[1] in ("=", "==", "-eq"):
         return test[0] == test[2]
     if len(test) == 3 and test[1] in ("!=", "-ne"):

@@ -29,9 +29,18 @@ from yantra.base.shell_files import (
     without_documents,
     written_by,
 )
+from yantra.base.shell_values import (
+    Asked,
+    Function,
+    asked,
+    changed,
+    default_of,
+    usual,
+    without_functions,
+)
 from yantra.base.whole_numbers import is_whole
 
-_ASSIGNMENT = re.compile(r"[A-Za-z_]\w*\+?=")
+_ASSIGNMENT = re.compile(r"[A-Za-z_]\w*(?:\[[^\]\s]*\])?\+?=")
 _ARITHMETIC: Mapping[type[ast.operator], Callable[[int, int], int]] = {
     ast.Add: operator.add,
     ast.Sub: operator.sub,
@@ -50,8 +59,8 @@ _UNLESS_SET = re.compile(
     r'echo (-n )?"?\$\{?(?P=name)\}?"?\)'
 )
 """What `${NAME:-DEFAULT}` is, written out."""
-_DEFAULT = re.compile(r"(:?[-=])")
-_OWN = re.compile(r"uses \$\d+,")
+_NAMED = re.compile(r"\$\((?P<kind>basename|dirname|echo|expr) (?P<of>.*)\)", re.DOTALL)
+"""Programs whose answer follows from their arguments."""
 _DECLARING = ("export", "declare", "local", "readonly")
 _OTHER_MODEL = re.compile(r"(?:^|/)pretrain_(?:bert|ict|mamba|hybrid|retro|t5|vision\w*|vlm)\.py$")
 _GENERATES = re.compile(r"(?:^|/)(?:run_text_generation\w*|\w*inference\w*|generate_\w+)\.py$")
@@ -61,7 +70,7 @@ _TOKEN = re.compile(
     r"|(?P<space>[ \t\r]+|\\\n)"
     r"|(?P<single>'[^']*')"
     r'|(?P<double>"(?:\\.|[^"\\])*")'
-    r"|(?P<computed>\$\(\([^()]*(?:\([^()]*\)[^()]*)*\)\)|\$\((?:[^()]|\((?:[^()]|\([^()]*\))*\))*\)|`[^`]*`)"
+    r"|(?P<computed>\$\[[^\[\]]*\]|\$\(\([^()]*(?:\([^()]*\)[^()]*)*\)\)|\$\((?:[^()]|\((?:[^()]|\([^()]*\))*\))*\)|`[^`]*`)"
     r"|(?P<variable>\$\{[^{}]*(?:\{[^{}]*\}[^{}]*)*\}|\$\w+|\$[@*#?$!-])"
     r"|(?P<open>\()|(?P<close>\))"
     r"|(?P<text>\\.|[^\s;'\"()$`\\]+|\$|.)",
@@ -131,6 +140,16 @@ def commands_of(text: str) -> list[list[Word]]:
     return script.commands
 
 
+def settled(words: list[Word]) -> list[Word]:
+    """The words of a command under a condition that is not known, taken to hold, as a note says."""
+    doubts = {word.doubt for word in words if "depend on a condition" in word.doubt}
+    if len(doubts) == 1 and all(word.doubt for word in words):
+        (doubt,) = doubts
+        note(f"{doubt}, which is taken to hold")
+        return [Word(word.text, word.doubt.replace(doubt, "")) for word in words]
+    return words
+
+
 def written_files(text: str) -> dict[str, Written]:
     """The files that a script writes, by the names that it gives them."""
     script = _Script()
@@ -161,7 +180,7 @@ def _split(words: Iterable[Word], where: str) -> tuple[list[Word], list[Word]] |
     all_words = list(words)
     for at, word in enumerate(all_words):
         if word.text.endswith(".py"):
-            program = list(takewhile(_is_argument, all_words[at + 1 :]))
+            program = list(takewhile(_is_argument, settled(all_words[at + 1 :])))
             if any(re.match("--num-layers(=|$)", word.text) for word in program):
                 if _OTHER_MODEL.search(word.text):
                     raise ConfigError(where, f"{word.text} trains a model of another kind")
@@ -185,6 +204,10 @@ class _Script:
         self.commands: list[list[Word]] = []
         self.files: dict[str, Written] = {}
         self._here: list[Here] = []
+        self._tables: dict[str, dict[str, Word]] = {}
+        self._arrays: set[str] = set()
+        self._functions: dict[str, Function] = {}
+        self._called: set[str] = set()
         self._branches = Branches()
         self._line = 1
         self._words: list[Word] = []
@@ -199,10 +222,32 @@ class _Script:
             self.variables[name] = [Word(value)]
         text, self._here = without_documents(text)
         text = _PLACEHOLDER.sub(lambda found: re.sub(r"[ ']", "-", found[1]), text)
+        text, self._functions = without_functions(text)
+        self._play(text)
+        for name in self._functions.keys() - self._called if not self._place else ():
+            self._call(name, [])  # by a name that is computed, perhaps
+
+    def _play(self, text: str) -> None:
         for match in _TOKEN.finditer(text):
             self._take(match.lastgroup or "", match[0])
             self._line += match[0].count("\n")
         self._end_command()
+
+    def _call(self, name: str, given: list[Word]) -> None:
+        """Run a function of the script with arguments."""
+        self._called.add(name)
+        own = {str(at): [word] for at, word in enumerate(given, 1)}
+        own |= {"#": [Word(str(len(given)))], "@": given}
+        positions = [one for one in self.variables if one.isdecimal() or one in "#@"]
+        before = {one: self.variables.pop(one) for one in positions}
+        line, branches, self._branches = self._line, self._branches, Branches(self._branches)
+        self.variables |= own
+        function = self._functions[name]
+        self._line, self._depth = function.line + 1, self._depth + 1
+        self._play(function.body)
+        self._line, self._depth, self._branches = line, self._depth - 1, branches
+        self.variables = {one: kept for one, kept in self.variables.items() if one not in own}
+        self.variables |= before
 
     def _take(self, kind: str, token: str) -> None:
         if kind == "single":
@@ -226,6 +271,7 @@ class _Script:
         elif kind == "close" and self._list is not None:
             self._end_word()
             if not self._is_ruled_out:
+                self._arrays.add(self._list.rstrip("+="))
                 self._assign(self._list, self._words)
             self._list, self._words = None, []
         elif kind == "close" and (self._branches.awaits_pattern or self._begins_case()):
@@ -252,7 +298,7 @@ class _Script:
     def _expand(self, token: str) -> None:
         if token.startswith("\\"):
             self._append(token[1:] if token != "\\\n" else " ")
-        elif token.startswith("$((") and (number := self._computed(token[3:-2])) is not None:
+        elif (number := self._number(token)) is not None:
             self._append(str(number))
         elif _COUNTS_DEVICES.match(token):
             note(f"{self._at_line} counts the devices of a node; taken as {NODE}")
@@ -260,36 +306,115 @@ class _Script:
         elif (found := _UNLESS_SET.fullmatch(token)) is not None:
             for word in self._value(f"{found['name']}:-{found['default']}"):
                 self._append(word.text, word.doubt)
+        elif (named := self._answered(token)) is not None:
+            self._append(named.text, named.doubt)
         elif re.match(r"\$\(|`", token):
             self._append("", f"{self._at_line} computes it")
         elif _VARIABLE.fullmatch(token):
-            for word in self._value(token[1:].strip("{}")):
+            inner = token[2:-1] if token.startswith("${") else token[1:]
+            for word in self._value(inner):
                 self._append(word.text, word.doubt)
         else:
             self._append(token)
+
+    def _number(self, token: str) -> int | None:
+        """Of `$((...))` and its old form `$[...]`; None for others."""
+        if token.startswith("$(("):
+            return self._computed(token[3:-2])
+        return self._computed(token[2:-1]) if token.startswith("$[") else None
+
+    def _answered(self, token: str) -> Word | None:
+        """What `basename`, `dirname`, `echo` or `expr` prints; None for others."""
+        found = _NAMED.fullmatch(token if token[0] != "`" else f"$({token[1:-1]})")
+        if found is None or "|" in found["of"]:
+            return None
+        words = self._words_of(found["of"])
+        texts = [word.text for word in words if not re.match(r"\d?>", word.text)]
+        doubt = next((word.doubt for word in words if word.doubt), "")
+        if not texts:
+            return None
+        if found["kind"] == "expr":
+            number = None if doubt else self._computed(" ".join(texts))
+            return None if number is None else Word(str(number))
+        if found["kind"] == "echo":
+            return Word(" ".join(texts), doubt)
+        path = texts[0].rstrip("/")
+        if found["kind"] == "dirname":
+            return Word(path.rpartition("/")[0] or ".", doubt)
+        return Word(path.rpartition("/")[2].removesuffix("".join(texts[1:2])), doubt)
+
+    def _words_of(self, text: str) -> list[Word]:
+        """The words of a part of a command, with variables put in."""
+        kept = self._words, self._word
+        self._words, self._word = [], None
+        for match in _TOKEN.finditer(text):
+            self._take(match.lastgroup or "", match[0])
+        self._end_word()
+        found, (self._words, self._word) = self._words, kept
+        return found
 
     @property
     def _at_line(self) -> str:
         return f"{self._place}line {self._line}"
 
-    def _value(self, name: str) -> list[Word]:
-        name = re.sub(r"\[[@*]\]$", "", name)
-        name, default, otherwise = [*_DEFAULT.split(name, maxsplit=1), "", ""][:3]
-        known = self.variables.get(name, [Word("0")] if name == "#" else None)
-        if known is None and default:
-            words = [Word(otherwise.strip("\"'"))]
-            if default.endswith("="):
-                self.variables[name] = words
-            return words
+    def _value(self, text: str) -> list[Word]:
+        wanted = asked(text)
+        known = self._known(wanted)
+        operator, otherwise = default_of(wanted.rest)
+        is_set = known is not None and any(word.text or word.doubt for word in known)
+        if operator[-1:] == "+":
+            return self._words_of(otherwise) if is_set else []
+        if operator[-1:] in ("-", "=") and operator and not is_set:
+            if known is not None and operator[0] != ":":
+                return known
+            words = self._words_of(otherwise) or [Word("")]
+            if operator[-1] == "=":
+                self.variables[wanted.name] = words
+            return self._spaced(words)
         if known is None:
-            may = f", as {self._sourced}, which it sources, may" if self._sourced else ""
-            told = (
-                f"{self._place}line {self._line} uses ${name}, which the script does not set{may}"
-            )
-            if name.isdecimal():
-                told += ": give it in a script beside this one that runs it"
-            return [Word("", told)]
-        return [piece for word in known for piece in (Word(" "), word)][1:]
+            if value := usual(wanted.name):
+                told = f"{self._at_line} uses ${wanted.name}, which the script does not set"
+                note(f"{told}; taken as {value}")
+                return [Word(value)]
+            return [self._unset(wanted.name)]
+        if wanted.is_counted:
+            return [Word(str(len(known)))]
+        if wanted.rest and not operator:
+            return self._spaced([self._changed(word, wanted.rest) for word in known])
+        return self._spaced(known)
+
+    def _known(self, wanted: Asked) -> list[Word] | None:
+        """The words of a variable, or of an element of an array; None if not set."""
+        name, key = wanted.name, wanted.key
+        known = self.variables.get(name, [Word("0")] if name == "#" else None)
+        if key is None or key in "@*":
+            return list(self._tables[name].values()) if name in self._tables else known
+        key = "".join(word.text for word in self._words_of(key))
+        if name in self._tables:
+            found = self._tables[name].get(key)
+            return None if found is None else [found]
+        at = key if key.lstrip("-").isdecimal() else str(self._computed(key))
+        if known is None or not at.lstrip("-").isdecimal():
+            return None
+        if name not in self._arrays and at == "0":
+            return known
+        return [known[int(at)]] if -len(known) <= int(at) < len(known) else None
+
+    def _unset(self, name: str) -> Word:
+        may = f", as {self._sourced}, which it sources, may" if self._sourced else ""
+        told = f"{self._at_line} uses ${name}, which the script does not set{may}"
+        if name.isdecimal():
+            told += ": give it in a script beside this one that runs it"
+        return Word("", told)
+
+    def _changed(self, word: Word, rest: str) -> Word:
+        made = changed(word.text, rest, lambda part: "".join(
+            one.text for one in self._words_of(part)))  # fmt: skip
+        return Word("", f"{self._at_line} computes it") if made is None else Word(made, word.doubt)
+
+    @staticmethod
+    def _spaced(words: list[Word]) -> list[Word]:
+        return [piece for word in words for piece in (Word(" "), word)][1:]
 
     def _computed(self, text: str) -> int | None:
         """A sum, difference, product, quotient or remainder of known whole numbers, or None."""
@@ -342,7 +467,9 @@ class _Script:
         if words and _ASSIGNMENT.match(words[0].text):
             name, _, first = words[0].text.partition("=")
             self._assign(f"{name}=", [Word(first, words[0].doubt), *words[1:]])
-        elif words and self._is_script(words, own):
+        elif words and (words[0].text in self._functions or self._is_script(words, own)):
+            if words[0].text in self._functions and self._depth < _DEEPEST:
+                self._call(words[0].text, words[1:])
             return
         elif words and words[0].text in ("source", ".") and len(words) > 1:
             if not words[1].text.endswith("activate"):
@@ -390,13 +517,23 @@ class _Script:
         texts = [word.text for word in words]
         if texts[:1] != ["for"] or texts[2:3] != ["in"] or len(texts) < 4:
             return
-        doubt = "" if len(texts) == 4 else f"line {self._line} takes several, from {texts[3]} on"
-        self.variables[texts[1]] = [Word(texts[3], words[3].doubt or doubt)]
+        if len(texts) > 4 and texts[3] and not texts[3].startswith("$"):
+            note(f"{self._at_line} takes several in turn; read with the first, {texts[3]}")
+        self.variables[texts[1]] = [words[3]]
 
     def _assign(self, target: str, words: list[Word]) -> None:
         if self._branches.skipped:
             return
         name = target.removesuffix("=").removesuffix("+")
+        if name.endswith("]"):
+            name, _, key = name[:-1].partition("[")
+            self._tables.setdefault(name, {})[key] = self._doubted((words or [Word("")])[0])
+            return
+        if words and words[0].text.startswith("[") and name in self._arrays:
+            pairs = [word.text[1:].partition("]=") for word in words]
+            self._tables[name] = {key: Word(value, word.doubt) for word, (key, _, value)
+                                  in zip(words, pairs, strict=True)}  # fmt: skip
+            return
         kept = self.variables.get(name, [])
         words = [word for word in words if word.text or word.doubt]
         if self._branches.doubt:
@@ -423,4 +560,5 @@ def _evaluated(node: ast.expr) -> int:
 
 def _open_doubt(words: list[Word]) -> str:
     """Of a condition, in which the arguments of the script itself are left out."""
-    return next((word.doubt for word in words if not _OWN.search(word.doubt) and word.doubt), "")
+    doubts = (word.doubt for word in words if word.doubt)
+    return next((one for one in doubts if "which the script does not set" not in one), "")

@@ -9,6 +9,7 @@ from typing import Any, Literal, NamedTuple
 
 from yantra.base.documents import Path, parse_yaml, read_text
 from yantra.base.errors import ConfigError
+from yantra.base.open_values import Open
 from yantra.base.regular import open_regular
 from yantra.base.trust import Reading
 from yantra.scenario.astra_sim_keys import file_with
@@ -178,7 +179,7 @@ def workload_of(known: Known) -> dict[str, Any]:
         return {"traces": known.name} | beside
     from yantra.scenario.training import STEP, step_of_job
 
-    if "model" not in known.tree:  # a setting says it
+    if isinstance(known.tree.get("model", Open()), Open):  # a setting says it
         return dict(known.tree)
     with Reading(known.name):
         tree: dict[str, Any] = STEP.write(step_of_job(known.tree, known.name), "")

@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 from yantra.base import trust
 from yantra.base.documents import Path
 from yantra.base.errors import ConfigError, did_you_mean, expected_got
+from yantra.base.open_values import Open
 from yantra.workloads.models import catalogue, description
 from yantra.workloads.models.assemble import model_of
 from yantra.workloads.models.model import Model
@@ -199,6 +200,8 @@ def source_of_tree(
     """Raises ConfigError for code that may not run (`yantra.base.trust`)."""
     if tree is None:
         return None, {}
+    if isinstance(tree, Open):
+        raise tree.refusal("--set workload.model=NAME")
     if isinstance(tree, str):
         kind, value = source_of(tree)
         source = (kind, _beside(folder, value) if kind == "file" else value)

@@ -123,8 +123,6 @@ def test_programs_that_train_otherwise_are_refused(program: str, problem: str) -
         ("--q_lora True", "weights in 4 bits"),
         ("--finetuning_type freeze", 'expected full or lora, got "freeze"'),
         ("--stage kto", "losses over pairs"),
-        ("--model_name_or_path Qwen/Qwen3-8B-AWQ", "beside weights in int4"),
-        ("--model_name_or_path", "names no model"),
     ],
 )
 def test_what_would_change_the_time_is_refused(more: str, problem: str) -> None:

@@ -93,15 +93,43 @@ def test_a_configuration_without_a_model_takes_it_from_a_setting(tmp_path: Path)
         (TOML.replace('"8B"', '"9B"'), "model.flavor: expected one of llama3 8B, llama3 70B"),
         (TOML.replace('"op"', '"ops"'), "expected op or a number of layers"),
         (f"{TOML}new_key = 3", "line 15: activation_checkpoint.new_key: not a key that is known"),
-        (CHAT.replace("$ZERO --", "$STAGE --"), "--zero_stage: line 7 uses $STAGE, which the"),
         ("model_name_or_path: llama3-8b\nbeta: 0.1\n", "beta: losses over pairs of answers"),
-        ("model_name_or_path: nobody/none\n", "no model is named 'nobody/none'"),
     ],
 )
 def test_what_may_change_the_time_is_refused_by_key(text: str, problem: str) -> None:
     with pytest.raises(ConfigError) as told:
         tree(text)
     assert problem in str(told.value)
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        ("python sft.py --model_name_or_path a/none", "--model_name_or_path: no model is named"),
+        ("python sft.py --model_name_or_path Qwen/Qwen3-8B-AWQ", "beside weights in int4"),
+        ("python sft.py --model_name_or_path", "names no model"),
+        ("python sft.py --model $M --per_device_train_batch_size 4", "line 2 uses $M, which"),
+        ("python sft.py --per_device_train_batch_size 4", "its program says the model"),
+    ],
+)
+def test_a_model_left_open_is_refused_until_a_setting_says_it(
+    text: str, problem: str, tmp_path: Path
+) -> None:
+    path = tmp_path / "train.sh"
+    path.write_text(f"#!/bin/bash\n{text} --model_max_length 512 --bf16 True\n", encoding="utf-8")
+    with pytest.raises(ConfigError) as told:
+        load(path, "hgx-h100")
+    assert problem in str(told.value).replace("model_name_or_path: no", "--model_name_or_path: no")
+    assert "--set workload.model=NAME says it" in str(told.value)
+    with pytest.warns(match="taken as 8"):
+        step = load(path, "hgx-h100", {"workload.model": "Qwen/Qwen3-0.6B"}).workload
+    assert plan_of(step).micro_batch == (4 if "batch_size 4" in text else 8)
+
+
+def test_an_argument_in_doubt_is_as_usual_which_a_note_says() -> None:
+    with pytest.warns(match=r"--zero_stage: line 7 uses \$STAGE.*--set workload.plan.zero=VALUE"):
+        found = read(CHAT.replace("$ZERO --", "$STAGE --"), "train.sh", {})
+    assert found is not None and found["plan"]["zero"] == 0
 
 
 NEMO = """

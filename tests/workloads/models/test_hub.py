@@ -87,3 +87,23 @@ def test_versions_are_of_their_own() -> None:
     assert hub.find("mistralai/Mistral-7B-Instruct-v0.9") is None
     distilled = catalogue.find("deepseek-ai/DeepSeek-R1-Distill-Qwen-1.5B")
     assert distilled.parameters() > catalogue.find("Qwen/Qwen2.5-1.5B").parameters()
+
+
+@pytest.mark.parametrize(
+    ("path", "found"),
+    [
+        ("out/qwen2.5_7b_lora_merged/checkpoint-3", "Qwen/Qwen2.5-7B"),
+        ("allenai/Llama-3.1-Tulu-3-8B", "meta-llama/Llama-3.1-8B"),
+        ("my_llama3_8b_sft", "meta-llama/Llama-3-8B"),
+        ("a/Llama-3.1-Nemotron-Nano-4B-v1.1", None),
+        ("llama2-7b-vision", None),
+        ("path/to/llama-2/dir", None),
+        ("medical-model", None),
+    ],
+)
+def test_a_path_is_of_the_checkpoint_whose_family_and_size_it_says(
+    path: str, found: str | None
+) -> None:
+    known = hub.find(path, of_any_owner=True)
+    assert (known and known.id) == found
+    assert hub.find(path) is None

@@ -10,12 +10,12 @@ from typing import Any, NamedTuple
 from yantra.base.documents import parse_other_yaml, read_text
 from yantra.base.errors import ConfigError, did_you_mean, expected_got
 from yantra.base.notes import note
-from yantra.base.shell import Word, beside, commands_of
-from yantra.serving.commands.drafted import acceptance_of, drafted
+from yantra.base.shell import Word, beside, commands_of, settled
+from yantra.serving.commands.drafted import acceptance_of, as_vllm, drafted, of_sglang
 from yantra.serving.commands.roles import BOTH, EITHER, OWN, ROLES, mapping_of, role_of
 from yantra.serving.commands.table import ENGINES, PUBLISHED, Engine, Flag
 from yantra.serving.commands.weights import model_of, type_of
-from yantra.workloads.frameworks.checkpoints import is_named
+from yantra.workloads.frameworks.checkpoints import is_named, named_in
 from yantra.workloads.frameworks.recognise import Folder
 from yantra.workloads.models.model import Model
 
@@ -31,6 +31,14 @@ _PER_HOST = ("node-rank", "headless", "data-parallel-start-rank", "data-parallel
              "api-server-count")  # fmt: skip
 _IMAGE = re.compile(r"vllm/vllm-openai(:|@|$)")
 _QUANTIZED = "quantization"
+_OF_DRAFTS: Mapping[str, Mapping[str, str]] = {
+    "vllm": {"spec-method": "method", "spec-model": "model", "speculative-model": "model",
+             "spec-tokens": "num_speculative_tokens",
+             "num-speculative-tokens": "num_speculative_tokens"},
+    "sglang": {"speculative-algorithm": "", "speculative-algo": ""},
+}  # fmt: skip
+_SAYS = ("echo", "printf", "log", "info", "#")
+"""Commands that show a launch, and start none."""
 _NEXT = re.compile(r"\d?[<>|&]")
 
 
@@ -71,19 +79,31 @@ def of_text(text: str, where: str, instead: str | None = None, role: str = BOTH)
     every = [
         (name, model, list(_arguments(flags)))
         for words in commands_of(text)
+        if words[0].text not in _SAYS
         for name, engine in ENGINES.items()
         for model, flags in _started(words, engine)
     ]
     found = _of_role(every, role, where)
-    if len({(name, str(_of_all_hosts(given))) for name, _, given in found}) != 1:
+    if not found:
         starts = "vllm serve or python -m sglang.launch_server"
-        raise ConfigError(where, f"expected one command that starts {starts}, got {len(found)}")
+        raise ConfigError(where, f"expected a command that starts {starts}, got none")
     name, model, given = found[0]
+    alike = [one for one in found if _is_alike(one, found[0])]
+    if len(alike) < len(found):
+        rest = len(found) - len(alike)
+        note(f"{where}: starts others, too; read is the first, and {rest} are left out")
+        found = alike
     array = _ARRAY.search(text)
     replicas = len(found) if array is None else int(array[2]) - int(array[1]) + 1
     if len(found) > 1 and any(flag in ("nnodes", "data-parallel-size-local") for flag, _ in given):
         replicas = 1  # of which each command starts one host
     return _launch(name, model, given, replicas, where, instead)
+
+
+def _is_alike(one: _Started, other: _Started) -> bool:
+    """Whether two commands start replicas, or hosts of one, of the same engine."""
+    said = [(name, str(model), str(_of_all_hosts(given))) for name, model, given in (one, other)]
+    return said[0] == said[1]
 
 
 def _of_all_hosts(given: Arguments) -> Arguments:
@@ -111,12 +131,22 @@ def _started(words: list[Word], engine: Engine) -> Iterator[tuple[Word | None, l
     for start in engine.starts:
         for at in range(len(texts) - len(start) + 1):
             if tuple(texts[at : at + len(start)]) == start:
-                rest = words[at + len(start) :]
+                rest = settled(words[at + len(start) :])
                 end = next((n for n, word in enumerate(rest) if _NEXT.match(word.text)), len(rest))
                 rest = [word for word in rest[:end] if word.text or "uses $@," not in word.doubt]
                 has_model = bool(rest) and not rest[0].text.startswith("-")
                 yield (rest[0], rest[1:]) if has_model else (None, rest)
                 return
+
+
+class _Flags(NamedTuple):
+    """What the flags of a launch say: fields, drafts, the model, and what is ignored."""
+
+    said: dict[str, Any]
+    drafts: dict[str, Any]
+    ignored: list[str]
+    models: list[Word]
+    served: list[str]
 
 
 def _launch(
@@ -127,55 +157,97 @@ def _launch(
     where: str,
     instead: str | None,
 ) -> Launch:
-    engine, said, ignored = ENGINES[name], {}, []
-    drafts: dict[str, Any] = {}
-    by_name = {one: flag for flag in engine.flags for one in (flag.name, *flag.short)}
+    read = _Flags({}, {}, [], [] if model is None else [model], [])
     for written, values in _with_files(given, where):
-        flag = _whole_name(written, engine)
-        place = f"{where}: --{written}"
-        if flag in engine.model and values:
-            model = values[0]
-        elif flag in by_name:
-            own = by_name[flag]
-            said[own.name if own.name == _QUANTIZED else own.field] = _value(own, values, place)
-        elif flag.startswith("speculative-config") and name == "vllm":
-            drafts |= mapping_of(flag.partition(".")[2].replace("-", "_"), values, place)
-        elif flag in engine.left_out:
-            note(f"{place}: {engine.left_out[flag]}")
-        elif flag in engine.refused:
-            raise ConfigError(place, engine.refused[flag])
-        elif flag.partition(".")[0] in OWN:
-            continue
-        elif _is_ignored(flag, engine):
-            ignored.append(f"--{flag}")
-        else:
-            hint = did_you_mean(flag, by_name)
-            raise ConfigError(place, f"not a flag that is known here; it may change times{hint}")
+        _take(name, written, values, read, where)
+    said, drafts = read.said, read.drafts
+    if name == "sglang":
+        drafts = of_sglang(given, f"{where}: --speculative-algorithm")
     if drafts:
         said |= drafted(drafts, f"{where}: --speculative-config")
-    if instead is not None:
-        model = Word(instead) if model is None or model.doubt else model
-    if model is not None and not model.doubt:
-        model = Word(model.text.strip("'\""))
-    if model is None or (model.doubt and not is_named(model.text, model.doubt)) or not model.text:
-        why = "needs a model" if model is None or not model.doubt else f"model: {model.doubt}"
-        raise ConfigError(where, f"{why}; write out which it is")
+    text = _model_text(read, where, instead)
     fields = {field: value for field, value in said.items() if value != ""}
     for field in ("tp", "pp", "dp", "ep"):
         if not str(fields.get(field, 1)).isdecimal():
             problem = expected_got("a whole number", fields[field])
             raise ConfigError(f"{where}: {field}", problem)
-    known = instead or model_of(model.text, where)
-    said_kind, kind = fields.pop(_QUANTIZED, PUBLISHED), type_of(model.text, where)
-    if said_kind != PUBLISHED:
-        kind = said_kind
-    elif _QUANTIZED in said and not kind:
-        raise ConfigError(f"{where}: --{_QUANTIZED}", "the model's id does not say its bits")
+    known = instead or _known(text, read.served, where)
+    fields |= _type(fields.pop(_QUANTIZED, ""), text, where)
     if "draft" in fields and (chance := acceptance_of(known, fields["draft"], where)):
         fields["acceptance"] = chance
-    if kind:
-        fields["weight_dtype" if kind == "int4" else "dtype"] = kind
-    return Launch(name, known, *_spread(name, fields, replicas, known), tuple(ignored))
+    replicas, fields = _spread(name, fields, replicas, known)
+    if name == "sglang" and drafts:
+        name, fields = "vllm", as_vllm(fields, f"{where}: --speculative-algorithm")
+    return Launch(name, known, replicas, fields, tuple(read.ignored))
+
+
+def _take(name: str, written: str, values: list[Word], read: _Flags, where: str) -> None:
+    """Add what a flag says. Raises ConfigError."""
+    engine = ENGINES[name]
+    by_name = {one: flag for flag in engine.flags for one in (flag.name, *flag.short)}
+    flag, place = _whole_name(written, engine), f"{where}: --{written}"
+    if flag in engine.model and values:
+        read.models[:] = values[:1]
+    elif flag in by_name:
+        own = by_name[flag]
+        if doubt := next((word.doubt for word in values if word.doubt), ""):
+            note(f"{place}: {doubt}; taken as usual (--set {own.field}=VALUE)")
+            return
+        field = own.name if own.name == _QUANTIZED else own.field
+        read.said[field] = _value(own, values, place)
+    elif flag.startswith("speculative-config") and name == "vllm":
+        read.drafts.update(mapping_of(flag.partition(".")[2].replace("-", "_"), values, place))
+    elif flag in engine.left_out:
+        note(f"{place}: {engine.left_out[flag]}")
+    elif flag in engine.refused:
+        raise ConfigError(place, engine.refused[flag])
+    elif flag in _OF_DRAFTS[name]:
+        read.drafts.update({_OF_DRAFTS[name][flag]: values[0].text} if values else {})
+    elif flag.partition(".")[0] in OWN:
+        return
+    elif _is_ignored(flag, engine):
+        read.ignored.append(f"--{flag}")
+        if flag == "served-model-name":
+            read.served.extend(word.text for word in values if not word.doubt)
+    else:
+        hint = did_you_mean(flag, by_name)
+        raise ConfigError(place, f"not a flag that is known here; it may change times{hint}")
+
+
+def _model_text(read: _Flags, where: str, instead: str | None) -> str:
+    """The id or path of the model; `instead` where the launch leaves it open."""
+    model = read.models[0] if read.models else None
+    if instead is not None and (model is None or model.doubt):
+        return instead
+    if model is not None and not model.doubt:
+        model = Word(model.text.strip("'\""))
+    if model is None or (model.doubt and not is_named(model.text, model.doubt)) or not model.text:
+        why = "needs a model" if model is None or not model.doubt else f"model: {model.doubt}"
+        raise ConfigError(where, f"{why}; give it with --model")
+    return model.text
+
+
+def _known(text: str, served: list[str], where: str) -> str | Model:
+    """The model of a path, or else of the name under which it is served."""
+    try:
+        return model_of(text, where)
+    except ConfigError:
+        for name in served:
+            if (named := named_in(name, where)) is not None:
+                note(f"{where}: {text} taken as the model that it is served as, {name}")
+                return named.model.name
+        raise
+
+
+def _type(said: str, model: str, where: str) -> dict[str, str]:
+    """The type of weights by `--quantization`, else by the id of the model."""
+    kind = type_of(model, where)
+    if said not in ("", PUBLISHED):
+        kind = said
+    elif said == PUBLISHED and not kind:
+        problem = "the model's id does not say its bits; give --set weight_dtype=int4 or dtype=fp8"
+        raise ConfigError(f"{where}: --{_QUANTIZED}", problem)
+    return {"weight_dtype" if kind == "int4" else "dtype": kind} if kind else {}
 
 
 def _with_files(given: Arguments, where: str) -> Iterator[tuple[str, list[Word]]]:
@@ -250,9 +322,6 @@ def _arguments(words: Iterable[Word]) -> Iterator[tuple[str, list[Word]]]:
 
 
 def _value(flag: Flag, values: list[Word], place: str) -> str:
-    doubt = next((word.doubt for word in values if word.doubt), "")
-    if doubt:
-        raise ConfigError(place, f"{doubt}; write out what it is")
     if flag.on is not None:
         return flag.on
     if len(values) != 1:

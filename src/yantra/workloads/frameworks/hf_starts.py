@@ -12,13 +12,19 @@ from typing import Any, NamedTuple
 
 from yantra.base.documents import parse_other_yaml
 from yantra.base.errors import ConfigError, expected_got
-from yantra.base.shell import Word, commands_of
+from yantra.base.shell import Word, commands_of, settled
 
 MODEL = "model_name_or_path"
 Arguments = dict[str, Any]
 _LAUNCH = {"num_gpus": "gpus", "nproc_per_node": "gpus", "num_nodes": "nodes", "nnodes": "nodes",
            "num_processes": "ranks", "n_gpu": "gpus", "gpus": "gpus"}  # fmt: skip
-_TRAINERS = (("llamafactory-cli", "train"), ("trl", "sft"))
+_TRAINERS = (("llamafactory-cli", "train"), ("trl", "sft"), ("swift", "sft"), ("swift", "pt"))
+_CALLED = ("model_name", "model_path", "model", "model_id", "model_id_or_path", "base_model",
+           "pretrained_model_name_or_path", "model_dir", "base_model_name_or_path",
+           "model_name_or_dir", "base_model_path", "model_id_or_dir")  # fmt: skip
+"""Names of the model in programs of their own."""
+BATCH = "per_device_train_batch_size"
+_BATCHES = (BATCH, "train_micro_batch_size_per_gpu", "micro_batch_size")
 _NOT_SFT = re.compile(
     r"(?P<pairs>dpo|orpo|kto|simpo|cpo|tpo)|(?P<reward>reward\w*|rm)"
     r"|(?P<rollouts>ppo|grpo|rloo|gkd|nash|online)|(?P<nothing>eval\w*|generat\w*|infer\w*|chat\w*"
@@ -48,19 +54,28 @@ def starts_of(text: str, where: str, files: Mapping[str, str]) -> Iterator[Start
     """The programs that a script trains a model with. Raises ConfigError."""
     for words in commands_of(text):
         texts = [word.text for word in words]
+        if texts[0] in ("echo", "printf"):
+            continue
         if (at := _program(texts)) is None:
             if texts[0].endswith(".sh") and any(_names_model(one) for one in texts):
                 problem = f"gives arguments to {texts[0]}, which is not read; expected its command"
                 raise ConfigError(where, problem)
             continue
-        given, doubts = arguments(words[at + 1 :])
+        given, doubts = arguments(settled(words[at + 1 :]))
         config = given.get("config")
         if texts[at - 1 : at + 1] in map(list, _TRAINERS) and texts[at + 1 : at + 2]:
             config = texts[at + 1] if texts[at + 1].endswith((".yaml", ".yml")) else config
         if isinstance(config, str) and config.endswith((".yaml", ".yml")):
             tree = parse_other_yaml(files[config], f"{where}: {config}")
             given = (tree if isinstance(tree, dict) else {}) | given
-        if MODEL in given:
+        for name in (
+            _CALLED if MODEL not in given and any(map(given.__contains__, _BATCHES)) else ()
+        ):
+            if name in given:
+                given[MODEL] = given.pop(name)
+                doubts |= {MODEL: doubts[name]} if name in doubts else {}
+                break
+        if MODEL in given or BATCH in given:
             yield Start(texts[at], given, doubts, arguments(words[:at])[0])
 
 

@@ -15,6 +15,8 @@ from os import path as paths
 from typing import Any
 
 from yantra.base.errors import ConfigError, expected_got
+from yantra.base.notes import note
+from yantra.base.open_values import Open
 from yantra.workloads.frameworks import deepspeed
 from yantra.workloads.frameworks.checkpoints import is_named, named_in
 from yantra.workloads.frameworks.hf_starts import (
@@ -136,7 +138,8 @@ def _said(
     if "zero" not in plan:
         plan["zero"] = 0
         notes.append("says nothing of sharding; taken as none (--set workload.plan.zero=3)")
-    length = next((given[name] for name in LENGTHS if is_whole(given.get(name))), None)
+    said = (given[name] for name in LENGTHS if name not in doubts and is_whole(given.get(name)))
+    length = next(said, None)
     if length is None:
         notes.append("says no length of sequences; taken as the model's usual")
     model = _model(given, where, doubts)
@@ -153,7 +156,8 @@ def _plan(
     ignored: list[str] = []
     for name, value in given.items():
         if name in doubts and name in (*PLAIN, *LENGTHS, *_SWITCHES, *_DTYPE):
-            raise ConfigError(f"{where}: --{name}", f"{doubts[name]}; write out what it is")
+            _taken_as_usual(name, doubts[name], where)
+            continue
         if name in PLAIN:
             plan |= _meant(name, value, where)
         elif name in ("bf16", "fp16", "fp8"):
@@ -173,6 +177,11 @@ def _plan(
     if int(plan.get("cp", 1)) > 1:
         plan["cp_kind"] = "a2a"
     return plan | _adapters(given, plan.pop("lora_rank", None), where, notes), ignored
+
+
+def _taken_as_usual(name: str, doubt: str, where: str) -> None:
+    field = f"plan.{PLAIN[name]}" if name in PLAIN else "sequence" if name in LENGTHS else "plan"
+    note(f"{where}: --{name}: {doubt}; taken as its default (--set workload.{field}=VALUE)")
 
 
 def _adapters(
@@ -230,13 +239,24 @@ def _meant(name: str, value: Any, where: str) -> dict[str, Any]:
 
 
 def _model(given: Mapping[str, Any], where: str, doubts: Mapping[str, str]) -> str | dict[str, Any]:
+    try:
+        return _named_model(given, where, doubts)
+    except ConfigError as error:
+        return Open.of(error)
+
+
+def _named_model(
+    given: Mapping[str, Any], where: str, doubts: Mapping[str, str]
+) -> str | dict[str, Any]:
     from yantra.workloads.models import catalogue, hub
 
+    if MODEL not in given:
+        raise ConfigError(where, f"its program says the model, which has no --{MODEL}")
     name = str(given[MODEL])
     if given[MODEL] is True:
         raise ConfigError(f"{where}: --{MODEL}", "names no model; write out which it is")
     if MODEL in doubts and not is_named(name, doubts[MODEL]):
-        raise ConfigError(f"{where}: --{MODEL}", f"{doubts[MODEL]}; write out what it is")
+        raise ConfigError(f"{where}: --{MODEL}", doubts[MODEL])
     if catalogue.is_known(name):
         return name
     kind = hub.stored(name, f"{where}: {MODEL}").dtype

@@ -11,7 +11,7 @@ from yantra.base.documents import parse_other_yaml, read_text
 from yantra.base.notes import notes_to
 from yantra.base.shell import beside, commands_of, texts_of, written_files
 from yantra.workloads.frameworks import deepspeed, hugging_face, nemo, torchtitan
-from yantra.workloads.frameworks.hf_starts import MODEL, ranks_of_launch
+from yantra.workloads.frameworks.hf_starts import BATCH, MODEL, ranks_of_launch
 from yantra.workloads.frameworks.said import Said, sizes_of
 from yantra.workloads.models import megatron
 
@@ -22,6 +22,7 @@ _ARGUMENTS_BESIDE = re.compile(
     r"|llamafactory-cli train \S+\.ya?ml"
 )
 """Launches whose arguments are in a YAML file."""
+_OF_A_TRAINER = re.compile(rf"--{MODEL}\b|--{BATCH}\b|--{BATCH.replace('_', '-')}\b")
 _MAPPING = re.compile(
     r"^(trainer|train|ddp):|model_name_or_path|train_(micro_)?batch_size|zero_optimization",
     re.MULTILINE,
@@ -76,7 +77,7 @@ def _said(text: str, where: str, files: Folder) -> Said | None:
         return nemo.read(tree, name, ranks_of_launch(text)) if nemo.is_config(tree) else None
     if _TOML.search(text):
         return torchtitan.read(text, where)
-    if f"--{MODEL}" in seen or _ARGUMENTS_BESIDE.search(seen):
+    if _OF_A_TRAINER.search(seen) or _ARGUMENTS_BESIDE.search(seen):
         return hugging_face.of_script(text, where, files)
     if not _MAPPING.search(text):
         return None

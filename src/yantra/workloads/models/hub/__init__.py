@@ -28,6 +28,13 @@ _RESIZED = re.compile(
     re.IGNORECASE,
 )
 """Words of a name that may tell of other sizes."""
+_SIZE = re.compile(r"[ax]?\d+(\.\d+)?[bm]|\d+x\d+b")
+_WORDS = re.compile(rf"(?:{_SIZE.pattern.replace('(', '(?:')})(?![a-z])|\d+(?:\.\d+)?|[a-z]+")
+_NAMED = """
+pro pruned minitron depth width draft eagle mtp vision vl vla v embedding embed reranker small mini
+tiny lite moe slim nano audio omni layers layer reward tts asr ultra super
+"""
+_OTHERS = frozenset(_NAMED.split())
 _ANY_OWNER = "*/"
 _BLOCKS = re.compile(r"(Qwen|zai-org)/")
 _FORMATS: Mapping[str, str] = {
@@ -76,7 +83,7 @@ def find(name: str, *, of_any_owner: bool = False) -> Checkpoint | None:
     known = _known(name)
     if not known and of_any_owner:
         last = name.rstrip("/").rpartition("/")[2]
-        known = _known(last) or _begun(_ANY_OWNER + last.lower())
+        known = _known(last) or _begun(_ANY_OWNER + last.lower()) or _within(name)
     return _checkpoint(known) if known else None
 
 
@@ -109,6 +116,34 @@ def _id(key: str) -> str:
             return ""
         key = shorter
     return _ids()[_plain(key)]
+
+
+def _within(path: str) -> str:
+    """The id whose family, generation and size a part of a path says, among other words."""
+    for part in reversed(path.split("/")):
+        words = _WORDS.findall(part.lower())
+        found = [(len(own), one) for own, one in _of_words() if _are_in(own, words)]
+        if found:
+            return max(found)[1]
+    return ""
+
+
+def _are_in(own: tuple[str, ...], words: list[str]) -> bool:
+    """Whether words are there in order, and no others that may tell of other sizes."""
+    at, rest = 0, []
+    for word in words:
+        if at < len(own) and word == own[at]:
+            at += 1
+        else:
+            rest.append(word)
+    return at == len(own) and not any(_SIZE.fullmatch(one) or one in _OTHERS for one in rest)
+
+
+@cache
+def _of_words() -> list[tuple[tuple[str, ...], str]]:
+    plain = [(_TUNED.sub("", _TUNED.sub("", key.rpartition("/")[2])), key) for key in _rows()]
+    split = [(tuple(_WORDS.findall(name.lower())), key) for name, key in plain]
+    return [(own, key) for own, key in split if len(own) > 1 and any(map(_SIZE.fullmatch, own))]
 
 
 def _begun(key: str) -> str:

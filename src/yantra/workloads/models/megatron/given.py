@@ -89,6 +89,8 @@ def read(words: Iterable[Word], where: str) -> Given:
         if name in _IF_KNOWN and (doubt or len(behind) != 1):
             values[name] = ""
         elif name in _USED:
+            if _USED[name] == FLAG and doubt and not any(behind):
+                behind, doubt = [], ""  # of a variable that holds nothing
             if doubt:
                 raise ConfigError(place, f"{doubt}; write out what it is")
             values[name] = _value(place, _USED[name], behind)
