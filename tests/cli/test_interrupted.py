@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.terminals import see
+from tests.cli.terminals import COMMAND, see
 from yantra.chakra import CollectiveType, Trace, TraceBuilder
 from yantra.cli import main
 
@@ -116,6 +116,8 @@ LONG_COMMANDS = {
     "topology show": "topology show torus --set sizes=[12,12,12] --bounds 1GiB",
     "collective synthesize": "collective synthesize torus --set sizes=[6,6,6] "
     "--collective all_reduce --size 64MiB",
+    "network generate": "network generate poisson --hosts 512 --load 0.9 --set sizes=hadoop "
+    "--set bandwidth=400Gb/s --set duration=200ms -o many.csv",
     "network flows": f"network flows all.csv --topology leaf_spine {FABRIC}",
     "network flows, packets": f"network flows all.csv --network packet "
     f"--topology leaf_spine {FABRIC}",
@@ -158,8 +160,22 @@ def test_sigterm_ends_a_sweep_in_the_midst_of_its_runs(tmp_path: Path) -> None:
     _ends_within_a_second("sweep one.yaml other.yaml -o results", tmp_path, after=2.0)
 
 
-def _ends_within_a_second(line: str, folder: Path, after: float = 1.0) -> None:
-    command = [sys.executable, "-m", "yantra", *line.split()]
+def test_sigterm_ends_a_sweep_while_its_threads_run_python(folder: Path) -> None:
+    code = f"""
+import sys, time
+import yantra.run.backends.local as local
+def perform(task, tell):
+    end = time.process_time() + 60
+    while time.process_time() < end:
+        pass
+local.perform = perform
+{COMMAND}
+"""
+    _ends_within_a_second("sweep step.yaml long.yaml other.yaml -o results", folder, code=code)
+
+
+def _ends_within_a_second(line: str, folder: Path, after: float = 1.0, code: str = COMMAND) -> None:
+    command = [sys.executable, "-c", code, *line.split()]
     process = subprocess.Popen(
         command, cwd=folder, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True
     )

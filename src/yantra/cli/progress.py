@@ -7,7 +7,7 @@ WAITS_S, until it prints.
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack, contextmanager
 from threading import Lock, Timer
 from typing import TYPE_CHECKING, Any, Protocol, TextIO, cast
@@ -96,7 +96,7 @@ class _Waiting:
         self._bar = None
 
     def printing(self) -> None:
-        if self._bar is not None and self._bar.is_drawn:
+        if self._bar is not None and self._bar.has_begun:
             self._is_over = True
             self.stop()
 
@@ -119,6 +119,10 @@ class _Watched:
     def write(self, text: str) -> int:
         self._tell()
         return self._stream.write(text)
+
+    def writelines(self, texts: Iterable[str]) -> None:
+        self._tell()
+        self._stream.writelines(texts)
 
     def __getattr__(self, name: str) -> object:
         return getattr(self._stream, name)
@@ -148,10 +152,8 @@ class _Bar:
         self._drawn: Any = None
         self._task: TaskID | None = None
         self._is_over = False
-
-    @property
-    def is_drawn(self) -> bool:
-        return self._drawn is not None
+        self.has_begun = False
+        """Whether it is drawn, or about to be."""
 
     def tell(self, done: float, total: int | None, note: str = "", /) -> None:
         self._at = (done, total, note)
@@ -160,6 +162,7 @@ class _Bar:
             self._drawn.update(self._task, completed=done, total=total, description=text)
 
     def show(self) -> None:
+        self.has_begun = True
         with self._lock:
             if not self._is_over:
                 done, total, note = self._at

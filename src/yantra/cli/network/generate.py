@@ -59,12 +59,13 @@ def command(
     """Make a list of flows of a KIND: poisson, incast, permutation, all_to_all."""
     from yantra.base.text import count as counted
     from yantra.base.units import format_size
+    from yantra.cli.interruption import heard
     from yantra.network.traffic import generate
     from yantra.network.traffic.writing import write
     from yantra.scenario.settings import parsed
 
     options = parsed((*settings, *([] if load is None else [f"load={load}"])))
-    flows = generate(kind, options, hosts, seed, kind)
+    flows = heard(lambda: generate(kind, options, hosts, seed, kind))
     write(flows, output)
     count, total = len(flows.src), int(flows.bytes.sum())
     last = int(flows.start_ns.max()) if count else 0

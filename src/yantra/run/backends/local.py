@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 import signal
 from collections import deque
-from collections.abc import Callable, Generator, Iterable, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from concurrent.futures import (
     Future,
     ProcessPoolExecutor,
@@ -17,6 +17,8 @@ from concurrent.futures import (
     wait,
 )
 from concurrent.futures.process import BrokenProcessPool
+from contextlib import contextmanager
+from threading import Lock, get_ident
 from typing import Any
 
 from yantra import _core
@@ -26,7 +28,7 @@ from yantra.base.cores import cores
 from yantra.base.errors import UnsupportedError
 from yantra.base.trust import state, take
 from yantra.run.backends.backend import Backend, Work
-from yantra.run.sweep_task import Task, perform
+from yantra.run.sweep_task import StoppedError, Task, perform
 
 _WAITING_PER_THREAD = 4
 _SLICE_S = 0.2
@@ -36,9 +38,11 @@ _GRACE_S = 0.3
 class Local(Backend):
     def run(self, tasks: Iterable[Task], work: Work) -> Generator[Any, None, None]:
         def one(task: Task) -> Any:
-            task = work.before(task)
-            return work.after(task, perform(task, work.told(task.number)))
+            with at_work.noted():
+                task = work.before(task)
+                return work.after(task, perform(task, work.told(task.number)))
 
+        at_work = _AtWork()
         threads = self.at_once or cores()
         waiting: deque[Future[Any]] = deque()
         stop = Stop()
@@ -51,11 +55,15 @@ class Local(Backend):
                     yield _result(waiting.popleft())
             while waiting:
                 yield _result(waiting.popleft())
+        except KeyboardInterrupt:
+            at_work.ends = True
+            raise
         finally:
             work.stop()
             pool.shutdown(wait=False, cancel_futures=True)
             wait(waiting, _GRACE_S)  # keep what is almost done
             stop.say()
+            at_work.stop()
             pool.shutdown(cancel_futures=True)
             _core.limit_cores(0)
 
@@ -78,6 +86,35 @@ class Local(Backend):
             ) from None
         finally:
             pool.shutdown(cancel_futures=True)
+
+
+class _AtWork:
+    """Threads that have a task; a process that ends does not wait for their Python, either."""
+
+    def __init__(self) -> None:
+        self.ends = False
+        self._threads: set[int] = set()
+        self._lock = Lock()
+
+    @contextmanager
+    def noted(self) -> Iterator[None]:
+        with self._lock:
+            self._threads.add(get_ident())
+        try:
+            yield
+        finally:
+            with self._lock:
+                self._threads.discard(get_ident())
+
+    def stop(self) -> None:
+        if not self.ends:
+            return
+        import ctypes
+
+        raised = ctypes.py_object(StoppedError)
+        with self._lock:
+            for thread in self._threads:
+                ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(thread), raised)
 
 
 def _follow(parent: int, allowed: tuple[Any, ...]) -> None:
