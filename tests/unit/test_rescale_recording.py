@@ -132,7 +132,7 @@ def test_times_follow_the_work_beyond_what_an_operator_takes_at_least() -> None:
     ("step", "setting", "reason"),
     [
         (BASE, "tp=2", "no groups of ranks that split tensors"),
-        (BASE, "pp=2", "not recorded"),
+        (BASE, "pp=2", "no messages between stages"),
         (BASE._replace(sequence=64), "sequence=x2", "64 is a size that changes and also a size of"),
         (BASE._replace(layers=1), "layers=x2", "no operators repeat"),
         (BASE._replace(dp=4), "width=x0.3", "whole number"),

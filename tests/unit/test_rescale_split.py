@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from tests.pipeline_steps import Pipeline
 from tests.split_steps import Split
 from yantra.base.errors import UnsupportedError
 from yantra.chakra import NodeType, Trace
@@ -89,3 +90,54 @@ def test_experts_are_split_as_recorded_at_the_other_degree(old: Split, new: Spli
 def test_what_is_not_determined_is_refused(old: Split, setting: str, reason: str) -> None:
     with pytest.raises(UnsupportedError, match=reason):
         rescale(old.job(), [setting], old.named())
+
+
+def stage_facts(trace: Trace) -> tuple[Counter[Any], list[Any]]:
+    """Operators with shapes and operations, and messages in order."""
+    operators: Counter[Any] = Counter()
+    messages = []
+    for node in trace:
+        if node.type in (NodeType.COMM_SEND, NodeType.COMM_RECV):
+            messages.append((node.type, node["comm_src"], node["comm_dst"], node["comm_size"]))
+        else:
+            operators[node.name, node.inputs and node.inputs.shapes, node.get("num_ops")] += 1
+    return operators, messages
+
+
+@pytest.mark.parametrize("gpipe", [False, True])
+@pytest.mark.parametrize(("old", "new"), [(4, 2), (3, 4), (4, 3), (3, 6), (3, 2)])
+def test_stages_run_their_share_of_layers_in_the_recorded_order(
+    old: int, new: int, gpipe: bool
+) -> None:
+    made = rescale(Pipeline(old, gpipe=gpipe).job(), [f"pp={new}"])
+    wanted = Pipeline(new, gpipe=gpipe).job()
+    assert sorted(made.traces) == [one.rank for one in wanted]
+    for rank, _, trace in wanted:
+        assert stage_facts(made.traces[rank]) == stage_facts(trace), rank
+        waited = {parent for node in made.traces[rank] for parent in node.data_deps}
+        received = {one.id for one in made.traces[rank] if one.type == NodeType.COMM_RECV}
+        assert received <= waited
+    assert check_traces(list(made.traces.values()), groups=made.groups).valid
+
+
+@pytest.mark.parametrize(
+    ("old", "setting", "reason"),
+    [
+        (Pipeline(2), "pp=4", "record at least 3 stages"),
+        (Pipeline(4), "pp=1", "one stage is not recorded"),
+        (Pipeline(3), "pp=5", "stages of 4 layers do not divide into 5 equal ones"),
+        (Pipeline(4, layers=4), "pp=2", "no operators repeat"),
+    ],
+)
+def test_stages_that_are_not_determined_are_refused(
+    old: Pipeline, setting: str, reason: str
+) -> None:
+    with pytest.raises(UnsupportedError, match=reason):
+        rescale(old.job(), [setting])
+
+
+def test_passes_in_another_order_are_refused() -> None:
+    job = Pipeline(3).job()
+    mixed = [*job[:2], job[2]._replace(trace=Pipeline(3, gpipe=True).job()[2].trace)]
+    with pytest.raises(UnsupportedError, match="neither 1F1B nor GPipe"):
+        rescale(mixed, ["pp=2"])

@@ -17,14 +17,14 @@ from typing import Any, NamedTuple
 
 from yantra.base.errors import UnsupportedError
 from yantra.chakra import Node
-from yantra.tracing.rescale.model import Shape, flat_shapes, parsed, sizes_of
-from yantra.tracing.rescale.recording import Recording, is_communication, value
+from yantra.tracing.rescale.model import Shape, flat_shapes, parsed, sizes_of, sums_in
+from yantra.tracing.rescale.recording import Recording, value
 from yantra.tracing.rescale.repeat import repeated, without_stretch
 from yantra.tracing.rescale.sizes import share_out
 
-_FUNCTION = "autograd::engine::evaluate_function: "
-_ACCUMULATE = f"{_FUNCTION}torch::autograd::AccumulateGrad"
-_LOSS = "aten::ones_like"
+FUNCTION = "autograd::engine::evaluate_function: "
+_ACCUMULATE = f"{FUNCTION}torch::autograd::AccumulateGrad"
+LOSS = "aten::ones_like"
 _PRODUCTS = ("aten::linear", "aten::addmm", "aten::mm", "aten::matmul", "aten::bmm")
 _LISTS = ("aten::_foreach", "aten::_fused")
 _MOST_PERIOD = 4000  # operators of a layer
@@ -38,7 +38,7 @@ def with_micro_batches(job: Recording, text: str) -> int:
         nodes = job.nodes[rank]
         parts = _micro_batches(nodes, job.where)
         old, new = len(parts), value("micro_batches", text, len(parts))
-        gradients = _gradients(nodes)
+        gradients = sums_among(nodes, names)
         if new > old:
             job.nodes[rank] = repeated(nodes, parts[0], new - old, gradients)
         elif new < old:
@@ -57,8 +57,8 @@ def with_micro_batches(job: Recording, text: str) -> int:
 def _micro_batches(nodes: list[Node], where: str) -> list[set[int]]:
     host = [node for node in nodes if node.get("is_cpu_op")]
     tops = _tops(host)
-    losses = [at for at, node in enumerate(host) if node.name == _LOSS and node.id in tops]
-    ends = [at for at, node in enumerate(host) if node.name.startswith(_FUNCTION)]
+    losses = [at for at, node in enumerate(host) if node.name == LOSS and node.id in tops]
+    ends = [at for at, node in enumerate(host) if node.name.startswith(FUNCTION)]
     begin = next(
         (
             at
@@ -78,7 +78,7 @@ def _micro_batches(nodes: list[Node], where: str) -> list[set[int]]:
         inside = [end for end in ends if loss < end < until]
         if not inside:
             raise UnsupportedError(f"{where}: micro_batches: a loss without a backward pass")
-        last = _end_of(host, inside[-1])
+        last = end_of(host, inside[-1])
         parts.append({node.id for node in host[begin:last]})
         begin = last
     return [_with_kernels(nodes, part) for part in parts]
@@ -100,7 +100,7 @@ def _tops(host: list[Node]) -> set[int]:
     }
 
 
-def _end_of(host: list[Node], at: int) -> int:
+def end_of(host: list[Node], at: int) -> int:
     """Where the operator at this place, or the one that this slice goes on with, ends."""
     inside = {host[at].id, *host[at].ctrl_deps[:1]} if host[at].get("part") else {host[at].id}
     end = at + 1
@@ -121,18 +121,17 @@ def _with_kernels(nodes: list[Node], host: set[int]) -> set[int]:
     return found
 
 
-def _gradients(nodes: list[Node]) -> set[int]:
-    """Communication, and the operators that call it."""
-    found = {node.id for node in nodes if is_communication(node)}
-    calls = ("c10d::", "chakra::comm", "gloo:", "nccl:", "record_param_comms")
-    inside: set[int] = set()
+def sums_among(nodes: list[Node], names: list[str]) -> set[int]:
+    """Collectives of these groups, and the operators that call them."""
+    sums = sums_in(nodes, names)
+    inside = {parent for node in sums for parent in node.ctrl_deps}
     for node in nodes:
-        if node.name.startswith(calls) or any(parent in inside for parent in node.ctrl_deps):
+        if any(parent in inside for parent in node.ctrl_deps):
             inside.add(node.id)
-    return found | inside
+    return inside | {node.id for node in sums}
 
 
-class _Layers(NamedTuple):
+class Layers(NamedTuple):
     """`forward`: nodes of the last layer; `depth`: how many there are; `numbers`: autograd's."""
 
     forward: list[Node]
@@ -147,19 +146,19 @@ def with_layers(job: Recording, text: str) -> int:
     for rank in job.ranks:
         nodes = job.nodes[rank]
         total = sum(map(prod, sizes_of(nodes, names, job.where).parameters))
-        old = _layers(nodes, job.where).depth
+        old = layers_of(nodes, job.where).depth
         new = value("layers", text, old)
         elements = 0
         for _ in range(old - new):
             stretches, elements = _stretches(nodes, total, job.where)
             for stretch in stretches:
-                gradients = _gradients(nodes)
+                gradients = sums_among(nodes, names)
                 nodes = without_stretch(nodes, {node.id for node in stretch} - gradients)
         if new > old:
             stretches, elements = _stretches(nodes, total, job.where)
             for stretch in stretches:
                 ids = {node.id for node in stretch}
-                nodes = repeated(nodes, ids, new - old, _gradients(nodes))
+                nodes = repeated(nodes, ids, new - old, sums_among(nodes, names))
         ratio = 1 + Fraction((new - old) * elements, total)
         _stretch_lists(nodes, total, ratio)
         job.nodes[rank] = nodes
@@ -169,18 +168,25 @@ def with_layers(job: Recording, text: str) -> int:
 
 def _stretches(nodes: list[Node], total: int, where: str) -> tuple[list[list[Node]], int]:
     """The parts of the last layer, and its parameters' elements."""
-    layers = _layers(nodes, where)
-    backward, own = _backward(nodes, layers, where)
-    elements = sum(map(prod, own))
+    layers = layers_of(nodes, where)
+    stretches, elements = stretches_of(nodes, nodes, where)
     if not elements or elements * layers.depth > total:
         raise UnsupportedError(
             f"{where}: layers: the {layers.depth} equal blocks have {elements * layers.depth} "
             f"parameters of {total} that are summed, so what is a layer is not determined"
         )
-    return [layers.forward, backward, *_of_parameters(nodes, own)], elements
+    return stretches, elements
 
 
-def _layers(nodes: list[Node], where: str) -> _Layers:
+def stretches_of(nodes: list[Node], others: list[Node], where: str) -> tuple[list[list[Node]], int]:
+    """The last layer's passes, its part of what `others` do for each parameter, its elements."""
+    layers = layers_of(nodes, where)
+    backward, own = _backward(nodes, layers, where)
+    parts = [layers.forward, backward, *_of_parameters(others, own)]
+    return parts, sum(map(prod, own))
+
+
+def layers_of(nodes: list[Node], where: str) -> Layers:
     host = [node for node in nodes if node.get("is_cpu_op")]
     children: defaultdict[int, list[int]] = defaultdict(list)
     for at, node in enumerate(host):
@@ -188,7 +194,7 @@ def _layers(nodes: list[Node], where: str) -> _Layers:
             children[node.ctrl_deps[0]].append(at)
     best: tuple[int, int, list[int], int, int] | None = None
     for inside in children.values():
-        named = [at for at in inside if not host[at].name.startswith(_FUNCTION)]
+        named = [at for at in inside if not host[at].name.startswith(FUNCTION)]
         signs = [(host[at].name, tuple(flat_shapes(host[at]))) for at in named]
         start, period, count = _run(signs, lambda sign: sign[0] in _PRODUCTS and len(sign[1]) > 1)
         if count > 1 and (best is None or count * period > best[0]):
@@ -200,10 +206,10 @@ def _layers(nodes: list[Node], where: str) -> _Layers:
         )
     _, period, named, start, count = best
     first, after = start + (count - 1) * period, start + count * period
-    end = named[after] if after < len(named) else _end_of(host, named[-1])
+    end = named[after] if after < len(named) else end_of(host, named[-1])
     forward = host[named[first] : end]
     numbers = {number for node in forward if isinstance(number := node.get("seq_id"), int)}
-    return _Layers(_all_of(nodes, forward), count, numbers - {-1})
+    return Layers(_all_of(nodes, forward), count, numbers - {-1})
 
 
 def _run(signs: Sequence[Any], counts: Callable[[Any], bool]) -> tuple[int, int, int]:
@@ -232,18 +238,18 @@ def _all_of(nodes: list[Node], host: list[Node]) -> list[Node]:
     return [node for node in nodes if node.id in ids]
 
 
-def _backward(nodes: list[Node], layers: _Layers, where: str) -> tuple[list[Node], list[Shape]]:
+def _backward(nodes: list[Node], layers: Layers, where: str) -> tuple[list[Node], list[Shape]]:
     """The backward pass of the last layer, and the shapes of its parameters."""
     host = [node for node in nodes if node.get("is_cpu_op")]
     above = {node.id: node for node in host}
     functions = [
         at for at, node in enumerate(host)
-        if node.name.startswith(_FUNCTION) and not node.get("part")
+        if node.name.startswith(FUNCTION) and not node.get("part")
     ]  # fmt: skip
     numbers: defaultdict[int, set[object]] = defaultdict(set)
     for node in host:
         parent = above.get(node.ctrl_deps[0]) if node.ctrl_deps else None
-        if parent is not None and parent.name.startswith(_FUNCTION) and not node.get("part"):
+        if parent is not None and parent.name.startswith(FUNCTION) and not node.get("part"):
             numbers[parent.id].add(node.get("seq_id"))
     mine = [
         place for place, at in enumerate(functions)
@@ -257,7 +263,7 @@ def _backward(nodes: list[Node], layers: _Layers, where: str) -> tuple[list[Node
     last = mine[-1] + 1
     while last < len(functions) and host[functions[last]].name.startswith(_ACCUMULATE):
         last += 1
-    end = functions[last] if last < len(functions) else _end_of(host, functions[-1])
+    end = functions[last] if last < len(functions) else end_of(host, functions[-1])
     between = functions[mine[0] : last]
     others = [at for at in between if not host[at].name.startswith(_ACCUMULATE)]
     if len(others) != len(mine):
@@ -285,17 +291,22 @@ def _of_parameters(nodes: list[Node], own: list[Shape]) -> list[list[Node]]:
     by_id = {node.id: node for node in host}
     wanted = sorted(map(prod, own))
     found = []
+    updated: set[int] = set()  # several operators are on each parameter: one row has them all
     for (above, name), row in rows.items():
         frame = by_id.get(above)
         is_update = frame is not None and frame.name.startswith("Optimizer.")
-        if not is_update and not name.startswith("torch.distributed.ddp.reducer::"):
+        of_ddp = name.startswith("torch.distributed.ddp.reducer::")
+        if above in updated or not (is_update or of_ddp):
             continue
         shapes = [(flat_shapes(host[at]) or [()])[0] for at in row]
         for start in range(len(row) - len(own), -1, -1):
             if sorted(map(prod, shapes[start : start + len(own)])) == wanted:
                 after = start + len(own)
-                end = row[after] if after < len(row) else _end_of(host, row[-1])
+                last = max(one[-1] for key, one in rows.items() if key[0] == above)
+                until = last if is_update else row[-1]
+                end = row[after] if after < len(row) else end_of(host, until)
                 found.append(_all_of(nodes, host[row[start] : end]))
+                updated |= {above} if is_update else set()
                 break
     return found
 

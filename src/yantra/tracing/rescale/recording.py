@@ -47,6 +47,11 @@ class Recording:
         self.metadata: dict[int, Metadata] = {rank: trace.metadata for rank, _, trace in job}
         self._findings = find_parallelism(by_rank, self.groups).findings
 
+    def find_again(self) -> None:
+        """Judge the changed job as the recorded one was."""
+        by_rank = {rank: Columns(trace) for rank, trace in self.traces().items()}
+        self._findings = find_parallelism(by_rank, self.groups).findings
+
     def _all_ranks(self, job: Sequence[RankTrace]) -> Sequence[RankTrace]:
         """Every rank of the job; one of a job with one kind of rank stands for all."""
         said = {name: value for name, _, value, _ in job[0].trace.native.metadata}

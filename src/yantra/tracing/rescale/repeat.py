@@ -29,7 +29,7 @@ def repeated(nodes: list[Node], stretch: set[int], times: int, without: set[int]
     """Put `times` copies of the nodes of these ids before them; copies lack those in `without`."""
     whole = _between(nodes, stretch)
     chosen = [node for node in nodes if node.id in whole]
-    before = _predecessors(nodes)
+    before = predecessors(nodes)
     next_id = 1 + max(node.id for node in nodes)
     ends: dict[Lane, int] = {}  # the last copy on each lane
     made: list[Node] = []
@@ -54,7 +54,7 @@ def repeated(nodes: list[Node], stretch: set[int], times: int, without: set[int]
                     data.append(parent)
             if not data and lane in entries:
                 data = [entries[lane]]
-            made.append(_copy(node, next_id, data, [new.get(p, p) for p in node.ctrl_deps]))
+            made.append(copy_of(node, next_id, data, [new.get(p, p) for p in node.ctrl_deps]))
             ends[lane] = next_id
             next_id += 1
     seen: set[Lane] = set()
@@ -65,19 +65,24 @@ def repeated(nodes: list[Node], stretch: set[int], times: int, without: set[int]
             others = [parent for parent in node.data_deps if parent != first]
             node.data_deps = [ends[lane], *others]
         seen.add(lane)
-    return _ordered([*nodes, *made])
+    return ordered([*nodes, *made])
 
 
 def without_stretch(nodes: list[Node], gone: set[int]) -> list[Node]:
-    """Leave the nodes of these ids out; what waited for one waits for the last before it."""
-    before = _predecessors(nodes)
+    """Leave the nodes of these ids out; what waited for one waits for the last before it, and for
+    the communication that it waited for.
+    """
+    before = predecessors(nodes)
     by_id = {node.id: node for node in nodes}
     left = [node for node in nodes if node.id not in gone]
+    heard = {node.id for node in left if is_communication(node)}
     for node in left:
         data: dict[int, None] = {}
         for parent in node.data_deps:
             at: int | None = parent
             while at is not None and at in gone:
+                if not is_communication(by_id[at]):
+                    data |= dict.fromkeys(one for one in by_id[at].data_deps if one in heard)
                 at = before.get(at)
             if at is not None:
                 data[at] = None
@@ -88,7 +93,7 @@ def without_stretch(nodes: list[Node], gone: set[int]) -> list[Node]:
                 parent = by_id[parent].ctrl_deps[0]
             above += [parent] if parent not in gone else []
         node.ctrl_deps = above
-    return _ordered(left)
+    return ordered(left)
 
 
 def _kept_before(
@@ -101,7 +106,7 @@ def _kept_before(
     return found
 
 
-def _copy(node: Node, id: int, data: list[int], ctrl: list[int]) -> Node:
+def copy_of(node: Node, id: int, data: list[int], ctrl: list[int]) -> Node:
     return Node(
         id,
         node.name,
@@ -117,12 +122,14 @@ def _copy(node: Node, id: int, data: list[int], ctrl: list[int]) -> Node:
     )
 
 
-def _predecessors(nodes: list[Node]) -> dict[int, int]:
-    """The node before each on its lane."""
+def predecessors(nodes: list[Node], is_host_alone: bool = False) -> dict[int, int]:
+    """The node before each on its lane, or on its thread."""
     last: dict[Lane, int] = {}
     found = {}
     for node in nodes:
         lane = lane_of(node)
+        if is_host_alone and lane[0] != "thread":
+            continue
         if lane in last:
             found[node.id] = last[lane]
         last[lane] = node.id
@@ -147,7 +154,7 @@ def _between(nodes: list[Node], stretch: set[int]) -> set[int]:
     return stretch | (after & leads)
 
 
-def _ordered(nodes: list[Node]) -> list[Node]:
+def ordered(nodes: list[Node]) -> list[Node]:
     """Nodes after their dependencies, in the given order else, numbered from 0."""
     place = {node.id: at for at, node in enumerate(nodes)}
     waits = [0] * len(nodes)

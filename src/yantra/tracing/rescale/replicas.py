@@ -42,6 +42,16 @@ def with_members(job: Recording, family: Replicas, degree: int, setting: str) ->
     _Change(job, family, degree, setting).run()
 
 
+def about(given: Metadata, rank: int, ranks: int) -> Metadata:
+    said = {"rank": rank, "world_size": ranks}
+    attributes = tuple(
+        Attribute(item.name, said.get(item.name, item.value), item.kind, item.doc)
+        for item in given.attributes
+        if item.name != "recording"  # counts of a file that this is not
+    )
+    return given._replace(attributes=attributes)
+
+
 def declare(node: Node, old: Groups, new: Groups, everyone: tuple[int, ...]) -> None:
     """Write the new members into what the trace says of its process groups."""
     listed = process_groups(node.inputs.values) if node.inputs is not None else []
@@ -92,7 +102,7 @@ class _Change:
         nodes, metadata = {}, {}
         for seat, number in self.number.items():
             nodes[number] = [self._node(node, seat) for node in self.job.nodes[seat.rank]]
-            metadata[number] = self._about(self.job.metadata[seat.rank], number)
+            metadata[number] = about(self.job.metadata[seat.rank], number, len(self.number))
         alone = {name for name, members in self.groups.items() if len(members) < 2}
         alone |= {WORLD} if len(self.number) < 2 else set()
         for rank, made in nodes.items():
@@ -179,12 +189,3 @@ class _Change:
         if node.type == NodeType.METADATA and node.inputs is not None:
             declare(made, self.job.groups, self.groups, tuple(self.number.values()))
         return made
-
-    def _about(self, about: Metadata, number: int) -> Metadata:
-        said = {"rank": number, "world_size": len(self.number)}
-        attributes = tuple(
-            Attribute(item.name, said.get(item.name, item.value), item.kind, item.doc)
-            for item in about.attributes
-            if item.name != "recording"  # counts of a file that this is not
-        )
-        return about._replace(attributes=attributes)

@@ -6,7 +6,7 @@ import json
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from yantra.base.errors import ConfigError, UnsupportedError, did_you_mean
+from yantra.base.errors import ConfigError, did_you_mean
 from yantra.base.output import write_text
 from yantra.chakra import Trace
 from yantra.tracing.inspect.groups import Groups
@@ -17,14 +17,11 @@ from yantra.tracing.rescale.recording import Recording, value
 from yantra.tracing.rescale.replicas import with_replicas
 from yantra.tracing.rescale.sizes import NAMES as SIZES
 from yantra.tracing.rescale.sizes import with_size
+from yantra.tracing.rescale.stages import with_stages
 from yantra.tracing.rescale.tensors import with_tensors
 
-SETTINGS = ("layers", *SIZES, "micro_batches", "tp", "ep", "dp")
+SETTINGS = ("layers", *SIZES, "micro_batches", "pp", "tp", "ep", "dp")
 """In the order in which they are applied."""
-
-_REFUSED = {
-    "pp": "which operators another stage would run, and when, is not recorded",
-}
 
 
 class Rescaled(NamedTuple):
@@ -64,6 +61,8 @@ def rescale(
             with_replicas(recording, value("dp", text, degree))
         elif name == "tp":
             with_tensors(recording, text)
+        elif name == "pp":
+            with_stages(recording, text)
         elif name == "ep":
             with_experts(recording, text)
         elif name == "layers":
@@ -81,8 +80,6 @@ def _chosen(settings: Sequence[str]) -> dict[str, str]:
     chosen = {}
     for setting in settings:
         name, _, text = setting.partition("=")
-        if name in _REFUSED:
-            raise UnsupportedError(f"--set {setting}: {_REFUSED[name]}, so it is not determined")
         if name not in SETTINGS:
             hint = did_you_mean(name, SETTINGS) or f"; expected one of {', '.join(SETTINGS)}"
             raise ConfigError(f"--set {setting}", f"unknown setting of a recording{hint}")
@@ -94,7 +91,7 @@ def _chosen(settings: Sequence[str]) -> dict[str, str]:
 
 def _kept(chosen: dict[str, str], recording: Recording) -> list[str]:
     kept = [f"{name} as recorded" for name in SETTINGS if name not in chosen]
-    if {"dp", "tp", "ep"} & chosen.keys():
+    if {"dp", "tp", "pp", "ep"} & chosen.keys():
         kept.append("what each kind of rank ran")
     if "micro_batches" in chosen:
         kept.append("one sum of gradients a step")
