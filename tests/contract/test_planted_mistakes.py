@@ -182,7 +182,8 @@ def test_a_mistake_in_the_numbers_of_a_cluster_is_refused_and_warned_of(
     assert capsys.readouterr().err == ""
 
 
-FACTS = Facts(2.0, 1000, 8, 10**9, 8 * 10**10, 20.0, 5600.0, 0.9, 100, 0.95, 1000.0)
+USEFUL_J = (5600.0 * 0.95 + 1000.0 * 2 * 0.05 + 300.0 * 2) / 0.9 / 1000
+FACTS = Facts(2.0, 1000, 8, 10**9, 8 * 10**10, 20.0, 5600.0, 0.9, 100, 0.95, 1000.0, 300.0, 360.0)
 
 
 def test_every_objective_of_known_facts_is_a_number() -> None:
@@ -200,7 +201,8 @@ def test_every_objective_of_known_facts_is_a_number() -> None:
             "memory_headroom": 79 * 10**9,
             "goodput": 0.9,
             "usd_per_million_useful_tokens": 20.0 * 2 / 3600 / 1000 * 1e6 / 0.9,
-            "joules_per_useful_token": (5600.0 * 0.95 + 1000.0 * 2 * 0.05) / 0.9 / 1000,
+            "joules_per_useful_token": USEFUL_J,
+            "g_co2_per_million_useful_tokens": USEFUL_J * 100,
             "usd_per_h": 20.0,
             "watts": 2800.0,
         }

@@ -224,7 +224,6 @@ def test_the_command_says_who_waits(tmp_path: Path, capsys: pytest.CaptureFixtur
         ({"gpus": 12}, "--gpus", "whole hosts of 8"),
         ({"gpus": 8, "hours": 0.001}, "", ""),
         ({"oversubscription": 2.0}, "--set oversubscription", "pod=32"),
-        ({"job": "job.yaml"}, "--job", "slows nothing without"),
         ({"hours": -1}, "--set hours", "a number from"),
     ],
 )
@@ -259,3 +258,44 @@ def test_a_wrong_trace_is_refused(text: str, problem: str, tmp_path: Path) -> No
     path.write_text(text)
     with pytest.raises(ConfigError, match=problem):
         read(path, 24.0)
+
+
+@settings(max_examples=20, deadline=None)
+@given(DAYS, st.integers(0, 700))
+def test_energy_of_held_free_and_around_adds_up(
+    jobs: list[tuple[float, int, float]], held_w: int
+) -> None:
+    from yantra.fabric import clusters
+    from yantra.lives.days.energy import drawn as energy_of
+    from yantra.lives.days.energy import usd_of
+
+    day, machine = ran(jobs, 8), clusters.load("hgx-h100")
+    found = energy_of(day, machine, held_w)
+    assert found is not None
+    assert found.kwh is not None
+    free, each = 64 * DAY_S - day.busy, DAY_S / 3.6e6
+    inside = day.busy * held_w + free * 0.22 * 700
+    assert found.kwh == pytest.approx(inside / 3.6e6 + 64 * 350 * each)
+    assert found.least_kwh == pytest.approx(64 * (350 + 0.22 * 700) * each)
+    assert found.most_kwh - found.least_kwh == pytest.approx(day.busy * 0.78 * 700 / 3.6e6)
+    assert 0 < day.most <= 64
+    assert day.busy <= day.most * DAY_S * (1 + 1e-12)
+    assert found.peak_w == pytest.approx(64 * 350 + 154 * 64 + day.most * 546)
+    assert found.unknown == ("switch power", "pue")
+    assert usd_of(day, machine) == pytest.approx(64 * 24 * 6.155)
+
+
+def test_held_gpus_draw_what_the_jobs_step_does(tmp_path: Path) -> None:
+    trace, job = tmp_path / "jobs.csv", tmp_path / "job.yaml"
+    head = "job_id,vc,gpu_num,submit_time,duration"
+    trace.write_text(f"{head}\n1,a,8,2020-09-01 08:00:00,3600\n2,a,3,2020-09-01 08:00:00,3600\n")
+    job.write_text("model: llama3-8b\nplan: {tp: 2, zero: 1, global_batch: 16}\n")
+    found = yantra.day(trace, cluster="hgx-h100", gpus=16, hours=2, job=job)
+    step = yantra.predict("llama3-8b", cluster="hgx-h100", ranks=8, tp=2, zero=1, global_batch=16)
+    of = step.result.energy
+    assert of is not None
+    assert found.drawn is not None
+    assert found.drawn.kwh is not None
+    held = of.device_j / of.seconds / 8
+    expected = found.drawn.least_kwh + 11 * 3600 * (held - 154) / 3.6e6
+    assert found.drawn.kwh == pytest.approx(expected)

@@ -102,7 +102,8 @@ def test_failures_cost_money_and_energy_and_without_them_figures_are_the_plain_o
     usd, joules = (told[name] for name in names)
     assert told["broken"] == []
     assert usd == pytest.approx(told["usd_per_million_tokens"] / told["goodput"])
-    lost = joules / told["joules_per_token"]
+    hosts = 350.0 * told["ranks"] / told["tokens_per_s"] / told["goodput"]
+    lost = (joules - hosts) / told["joules_per_token"]
     assert 1.0 <= lost * (1 + 1e-12) <= (1 + 2e-12) / told["goodput"]
     if hours == 1e15:
         assert told["goodput"] == pytest.approx(1.0, abs=1e-6)

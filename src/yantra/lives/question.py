@@ -116,7 +116,7 @@ def asked(
 
     said = made(**settings)
     if not isinstance(days, int | float) or not 0.0 < days <= _MOST_DAYS:
-        raise ConfigError("--days", expected_got(f"a number up to {_MOST_DAYS:g}", days))
+        raise ConfigError("--days", expected_got(f"a number above 0, up to {_MOST_DAYS:g}", days))
     machine, file = load(cluster), load_rates(rates, where="--rates")
     if said.restart is not None:
         file = file._replace(restart_low=_yours(said.restart), restart_high=_yours(said.restart))

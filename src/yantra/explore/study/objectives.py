@@ -18,7 +18,8 @@ class Facts(NamedTuple):
 
     `seconds` of a step of `tokens`; `joules`, `usd_per_h` of all devices; `goodput` the useful
     share of time; `steps` of the whole training; `at_work` the share of time in which steps run,
-    in the rest all devices draw `idle_w`.
+    in the rest all devices draw `idle_w`; hosts and switches draw `around_w` at all times, as far
+    as it is stated; a kWh emits `grid_g_per_kwh`.
     """
 
     seconds: float
@@ -32,6 +33,8 @@ class Facts(NamedTuple):
     steps: int | None
     at_work: float | None = None
     idle_w: float | None = None
+    around_w: float = 0.0
+    grid_g_per_kwh: float | None = None
 
 
 class Kind(NamedTuple):
@@ -62,7 +65,15 @@ def _joules_per_useful_token(facts: Facts) -> float | None:
     if facts.joules is None or facts.idle_w is None or facts.at_work is None or not facts.goodput:
         return None
     waiting = facts.idle_w * facts.seconds * (1.0 - facts.at_work)
-    return (facts.joules * facts.at_work + waiting) / facts.goodput / facts.tokens
+    around = facts.around_w * facts.seconds
+    return (facts.joules * facts.at_work + waiting + around) / facts.goodput / facts.tokens
+
+
+def _co2_per_million_useful_tokens(facts: Facts) -> float | None:
+    joules = _joules_per_useful_token(facts)
+    if joules is None or facts.grid_g_per_kwh is None:
+        return None
+    return joules / 3.6 * facts.grid_g_per_kwh
 
 
 def _time_to_train(facts: Facts) -> float | None:
@@ -128,9 +139,16 @@ KNOWN: Final[dict[str, Kind]] = {
     "joules_per_useful_token": Kind(
         "J",
         False,
-        "with lost steps, and devices that wait for checkpoints and restarts",
+        "of the building, with stated hosts and switches, lost steps, and waits",
         _joules_per_useful_token,
         (_POWER, _MTBF),
+    ),
+    "g_co2_per_million_useful_tokens": Kind(
+        "g",
+        False,
+        "of that energy, at the grid of the cluster",
+        _co2_per_million_useful_tokens,
+        (_POWER, _MTBF, "the carbon of its energy (ownership.grid)"),
     ),
     "usd_per_h": Kind("USD/h", False, "of all devices", lambda facts: facts.usd_per_h, (_PRICE,)),
     "watts": Kind(

@@ -25,6 +25,7 @@ from yantra.explore.study.objectives import Facts, computed, unstated
 from yantra.explore.study.study_file import Point, Study
 from yantra.fabric import clusters, failures
 from yantra.fabric.clusters.ownership import rates_of, usd_per_h
+from yantra.fabric.clusters.parts import around_of
 from yantra.fabric.clusters.types import Cluster
 from yantra.workloads.models.catalogue import find
 
@@ -206,6 +207,8 @@ def _facts_of(
         steps=study.steps,
         at_work=None if best is None else best.at_work,
         idle_w=rates.energy_j(1.0, ranks),
+        around_w=sum(filter(None, around_of(cluster, ranks).values())) * ranks * rates.pue,
+        grid_g_per_kwh=grid.value if (grid := dict(cluster.ownership).get("grid")) else None,
     )
 
 

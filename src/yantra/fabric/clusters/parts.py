@@ -68,6 +68,19 @@ def _switches_w(levels: Iterable[Level]) -> float | None:
     return sum(stated) if stated else None
 
 
+def around_of(cluster: Cluster, ranks: int | None = None) -> dict[str, float | None]:
+    """A device's shares of W of its host and of the switches, those that a job of so many uses.
+
+    None: not stated.
+    """
+    used = list(cluster.network)
+    if ranks is not None:
+        sizes = sizes_of(cluster, ranks, "ranks")
+        used = [level for level, shape in zip(used, sizes, strict=True) if shape]
+    host = None if cluster.host_power is None else cluster.host_power.value
+    return {"host power": host, "switch power": _switches_w(used)}
+
+
 def levels_of(cluster: Cluster, ranks: int) -> tuple[str, ...]:
     """Return the name of the level of each dimension; a torus has several."""
     sizes = sizes_of(cluster, ranks, "ranks")

@@ -2,14 +2,16 @@
 
 With a job file, jobs of more than one host train it, and those that cross pods take the step of
 `yantra run` with their share of the outermost bandwidth. Trade-off: between all of it and what
-oversubscription leaves, steps are taken to be linear in its inverse.
+oversubscription leaves, steps are taken to be linear in its inverse. The job's step says what GPUs
+draw that jobs hold.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from yantra.base.errors import ConfigError, expected_got, hint
+from yantra.base.errors import ConfigError, YantraError, expected_got, hint
+from yantra.lives.days.energy import Drawn, drawn, usd_of
 from yantra.lives.days.hosts import Hosts
 from yantra.lives.days.play import Day, Ran, Rules, play
 from yantra.lives.days.traces import Trace, read
@@ -17,6 +19,7 @@ from yantra.lives.days.traces import Trace, read
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from yantra.asked import Prediction
     from yantra.base.documents import Path
     from yantra.workloads.job_file import Request
 
@@ -41,6 +44,10 @@ class Answer(NamedTuple):
     """Jobs of more GPUs than there are, which are left out."""
     slowdowns: dict[int, float] | None
     """By GPUs, steps with the least share of the bandwidth over steps alone."""
+    drawn: Drawn | None
+    """Its energy; None if the cluster states no power."""
+    usd: float | None
+    """Of all GPUs; None if it states no price."""
 
     @property
     def utilisation(self) -> float:
@@ -79,7 +86,7 @@ def day(
     """Run jobs of some hours of a trace; `pod` in hosts, times in s. Raises ConfigError."""
     from yantra.fabric.clusters import load
 
-    name = load(cluster).name
+    machine = load(cluster)
     if policy not in POLICIES:
         expected = expected_got(f"one of {', '.join(POLICIES)}", policy)
         raise ConfigError("--policy", expected + hint(policy, POLICIES))
@@ -94,16 +101,15 @@ def day(
         raise ConfigError("--gpus", expected_got(f"whole hosts of {host_gpus} GPUs", gpus))
     if oversubscription > 1.0 and not pod:
         raise ConfigError("--set oversubscription", "is of pods; give --set pod=32 hosts")
-    if job is not None and oversubscription == 1.0:
-        raise ConfigError("--job", "slows nothing without --set pod=32 --set oversubscription=4")
     found = read(trace, hours, after)
     fits = [one for one in found.jobs if one.gpus <= gpus]
     if not fits:
         raise ConfigError("--gpus", f"every job of {trace} needs more than {gpus}")
     slowdowns: dict[int, float] | None = None
-    if job is not None:
-        sizes = sorted({one.gpus for one in fits if one.gpus > host_gpus})
-        slowdowns = slowdowns_of(job, cluster, sizes, oversubscription)
+    sizes = sorted({one.gpus for one in fits})
+    if job is not None and oversubscription > 1.0:
+        several = [size for size in sizes if size > host_gpus]
+        slowdowns = slowdowns_of(job, cluster, several, oversubscription)
     rules = Rules(policy, dict(quotas or {}), checkpoint, restart, oversubscription)  # type: ignore[arg-type]
 
     def slowdown(of: int, share: float) -> float:
@@ -112,7 +118,11 @@ def day(
 
     hosts = Hosts(gpus // host_gpus, host_gpus, int(pod))
     ran = play(fits, hosts, rules, hours * 3600.0, slowdown)
-    return Answer(name, found, ran, rules, len(found.jobs) - len(fits), slowdowns)
+    held_w = None if job is None else _held_w(job, cluster, sizes)
+    left, told = len(found.jobs) - len(fits), drawn(ran, machine, held_w)
+    return Answer(
+        machine.name, found, ran, rules, left, slowdowns, told, usd_of(ran, machine)
+    )  # fmt: skip
 
 
 def slowdowns_of(
@@ -128,17 +138,37 @@ def slowdowns_of(
     found = {}
     for size in sizes:
         try:
-            alone = _step(request, cluster, size, 1.0)
+            alone = _step(request, cluster, size, 1.0).time_s
         except ConfigError:
             continue
-        found[size] = max(_step(request, cluster, size, oversubscription) / alone, 1.0)
+        slow = _step(request, cluster, size, oversubscription).time_s
+        found[size] = max(slow / alone, 1.0)
     if sizes and not found:
-        listed = ", ".join(map(str, sizes))
-        raise ConfigError("--job", f"{job} can be of none of the trace's sizes: {listed} GPUs")
+        raise _of_none(job, sizes)
     return found
 
 
-def _step(request: Request, cluster: str, gpus: int, oversubscription: float) -> float:
+def _of_none(job: Path, sizes: list[int]) -> ConfigError:
+    listed = ", ".join(map(str, sizes))
+    return ConfigError("--job", f"{job} can be of none of the trace's sizes: {listed} GPUs")
+
+
+def _held_w(job: Path, cluster: str, sizes: list[int]) -> float | None:
+    """What a GPU draws in the job's steps, at the largest size that it can have."""
+    from yantra.workloads import job_file
+
+    request = job_file.read(job)
+    for size in reversed(sizes):
+        try:
+            said = _step(request, cluster, size, 1.0)
+        except YantraError:
+            continue
+        of = said.result.energy
+        return None if of is None else of.device_j / of.seconds / of.devices
+    raise _of_none(job, sizes)
+
+
+def _step(request: Request, cluster: str, gpus: int, oversubscription: float) -> Prediction:
     from yantra.asked import Prediction
     from yantra.run.simulate import simulate
     from yantra.scenario.on_cluster import on_cluster
@@ -157,7 +187,7 @@ def _step(request: Request, cluster: str, gpus: int, oversubscription: float) ->
         rate = scenario.topology.dimensions[last].bytes_per_ns / oversubscription
         name = f"cluster.topology[{last}].bandwidth"
         scenario = on_cluster(workload, cluster, settings={name: f"{rate:.6f} B/ns"})
-    return Prediction(simulate(scenario)).time_s
+    return Prediction(simulate(scenario))
 
 
 def _check(where: str, value: float, least: float, most: float) -> None:

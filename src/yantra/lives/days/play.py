@@ -69,6 +69,8 @@ class Day(NamedTuple):
     """Free, while the first in the queue wanted no more than were free."""
     queue: int
     """The longest."""
+    most: int
+    """GPUs held at once."""
 
 
 class _Running:
@@ -189,7 +191,7 @@ def play(
     for index, job in enumerate(jobs):
         heappush(of.events, (job.submitted, _COMES, index, 0))
     now = fragmented = busy = 0.0
-    longest = 0
+    longest = most = 0
     while of.events:
         at, what, index, version = heappop(of.events)
         one = of.all[index]
@@ -209,6 +211,8 @@ def play(
             one.left, one.ended = 0.0, now
         _schedule(of, now)
         longest = max(longest, len(of.queue))
+        if now < window:
+            most = max(most, gpus - hosts.free_gpus)
     ran = tuple(
         Ran(
             one.job, one.start or 0.0, one.ended, one.held, one.redone, one.slowed, one.preempted,
@@ -216,7 +220,7 @@ def play(
         )
         for one in of.all
     )  # fmt: skip
-    return Day(ran, gpus, window, busy, fragmented, longest)
+    return Day(ran, gpus, window, busy, fragmented, longest, most)
 
 
 def _schedule(of: _Cluster, now: float) -> None:
