@@ -23,9 +23,10 @@ SPACE = PlanSpace(ranks=1, global_batch=60)
 def test_a_budget_pays_for_as_many_devices_as_it_costs(devices: int) -> None:
     rates = rates_of(CLUSTER)
     assert rates.usd_per_h is not None and rates.power_w is not None
+    each = (rates.power_w + 350.0) * rates.pue  # with its host's share
     assert most_devices(CLUSTER, usd_per_h=devices * rates.usd_per_h) == devices
-    assert most_devices(CLUSTER, power_w=(devices + 0.9) * rates.power_w * rates.pue) == devices
-    both = most_devices(CLUSTER, devices * rates.usd_per_h, 2 * devices * rates.power_w * rates.pue)
+    assert most_devices(CLUSTER, power_w=(devices + 0.9) * each) == devices
+    both = most_devices(CLUSTER, devices * rates.usd_per_h, 2 * devices * each)
     assert both == devices
 
 
@@ -36,7 +37,7 @@ def test_what_pays_for_nothing_is_refused() -> None:
         most_devices(CLUSTER.replace(price=None, capital=None), usd_per_h=100.0)
     with pytest.raises(CapacityError, match="8 devices of hgx-h100 have no plan that fits"):
         large = find("llama3-405b")
-        sized(large, CLUSTER, SPACE, Works(large, 8192), "roofline", power_w=8 * 700.0)
+        sized(large, CLUSTER, SPACE, Works(large, 8192), "roofline", power_w=8 * 1050.0)
 
 
 def test_the_size_of_a_budget_is_the_fastest_that_it_pays_for() -> None:

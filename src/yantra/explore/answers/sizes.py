@@ -17,7 +17,7 @@ from yantra.base.errors import CapacityError, ConfigError
 from yantra.chakra import CollectiveType
 from yantra.explore.closed_form.closed_form import ClosedForm
 from yantra.explore.closed_form.machine import Machine
-from yantra.fabric.clusters.ownership import rates_of
+from yantra.fabric.clusters.ownership import most_w, rates_of
 from yantra.workloads.plan.precision import for_machine
 
 if TYPE_CHECKING:
@@ -68,7 +68,7 @@ def nearest_sizes(model: Any, cluster: Cluster, space: PlanSpace) -> Iterator[in
 def most_devices(
     cluster: Cluster, usd_per_h: float | None = None, power_w: float | None = None
 ) -> int:
-    """Return how many devices an hourly budget and a power pay for, with PUE.
+    """Return how many devices an hourly budget and a power pay for, with hosts, switches and PUE.
 
     Raises ConfigError if the cluster states no price or power, or none is paid for.
     """
@@ -78,9 +78,9 @@ def most_devices(
             raise ConfigError("--budget", f"{cluster.name} states no price; give --price")
         most = usd_per_h / rates.usd_per_h
     if power_w is not None:
-        if rates.power_w is None:
+        if (each := most_w(cluster)) is None:
             raise ConfigError("--power", f"{cluster.name} states no power of a device")
-        most = min(most, power_w / (rates.power_w * rates.pue))
+        most = min(most, power_w / (each * rates.pue))
     if most < 1:
         where = "--power" if usd_per_h is None else "--budget"
         raise ConfigError(where, f"pays for less than one device of {cluster.name}")

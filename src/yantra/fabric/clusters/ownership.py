@@ -110,17 +110,24 @@ def _owned(cluster: Cluster) -> dict[str, float]:
         if name not in owned:
             problem = f"{cluster.name} has a capital price; an hour of it needs this, too"
             raise ConfigError(f"ownership.{name}", f"missing; {problem}")
-    law = power_of(cluster)
-    if law is None or cluster.capital is None:
+    watts = most_w(cluster)
+    if watts is None or cluster.capital is None:
         raise ConfigError("device.power", f"missing; an hour of {cluster.name} needs it")
-    around = [cluster.host_power, *(level.power for level in cluster.network)]
-    watts = law.most_w + sum(one.value for one in around if one is not None)
     hours = owned["years"].value * HOURS_OF_A_YEAR * owned["utilisation"].value
     found = {
         "capital": cluster.capital.value / hours,
         "power": watts / 1e3 * owned["pue"].value * owned["electricity"].value,
     }
     return found | ({"running": owned["running"].value} if "running" in owned else {})
+
+
+def most_w(cluster: Cluster) -> float | None:
+    """The most that a device draws with its stated shares of host and switches, without PUE."""
+    law = power_of(cluster)
+    if law is None:
+        return None
+    around = [cluster.host_power, *(level.power for level in cluster.network)]
+    return law.most_w + sum(one.value for one in around if one is not None)
 
 
 def usd_per_h(cluster: Cluster) -> float | None:
