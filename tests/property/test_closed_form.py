@@ -15,7 +15,7 @@ from yantra.compile import compile
 from yantra.explore.answers import runner
 from yantra.explore.answers.best import best_plans
 from yantra.explore.answers.runner import Shared
-from yantra.explore.answers.words import lines
+from yantra.explore.answers.words import lines, page
 from yantra.explore.closed_form import exact as exact_runs
 from yantra.explore.closed_form.closed_form import ClosedForm
 from yantra.explore.closed_form.exact import Budget
@@ -320,6 +320,7 @@ def test_a_plan_without_events_left_has_the_time_of_the_closed_form_and_says_why
         assert one.time_ns == one.closed_ns
         assert one.not_simulated == "the simulations of a cluster may take 0 events"
     text = "\n".join(lines(answer))
+    assert f"<caption>Plans on {answer.cluster}" in page("plans", [answer])
     assert "none simulated" in text and "by closed form alone (~): 1, 2; the simulations" in text
 
 
@@ -358,7 +359,7 @@ def test_a_run_of_more_nodes_than_events_are_left_is_given_up_at_once(
 def test_a_search_without_an_answer_says_what_is_missing() -> None:
     with pytest.raises(CapacityError, match=r"none of .* fits; the smallest"):
         best_plans(find("llama3-70b"), CLUSTER, PlanSpace(ranks=2, global_batch=2))
-    with pytest.raises(ConfigError, match="no legal plan for llama3-8b on 16 ranks"):
+    with pytest.raises(ConfigError, match=r"on 16 ranks with a global batch of 7 and .*tp 1"):
         PlanSpace(ranks=16, global_batch=7, pp=(1,), tp=(1,)).columns(find("llama3-8b"))
     with pytest.raises(ConfigError, match="pp: an empty choice"):
         PlanSpace(ranks=16, global_batch=7, pp=())

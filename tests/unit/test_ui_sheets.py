@@ -74,6 +74,8 @@ def test_post_training_answers_as_the_command() -> None:
         (RL, {"mode": "mine.py"}, "mode", "expected one of"),
         (RL, {"gpus": "0"}, "gpus", "expected a whole number"),
         (RL, {"prompts": "4096", "generations": "64"}, "prompts", "yantra rl takes more"),
+        (RL, {"cap": "10"}, "mean", "less than the cap"),
+        (RL, {"gpus": "10"}, "gpus", "nearest possible: 8 and 16"),
         (RL, {"train": "tp"}, "train", "expected name=value"),
         (RL, {"train": "ttp=2"}, "train", "no field of a trainer"),
         (RL, {"generate": "gpus=99", "mode": "async"}, "generate", "99"),

@@ -43,8 +43,15 @@ class NamedFiles:
             return self.path(text)
         if os.sep in text or text.endswith(ENDING):
             return paths.join(folder, text)
+        alike = [one for one in known if _key(one) == _key(text)]
+        if len(alike) == 1:
+            return self.path(alike[0])
         named = f"'{text}'" if text.isprintable() else show(text)
         meant = did_you_mean(text, known)
         every = f"{', '.join(known)}, or the path of a YAML file"
         listed = f"{meant} Known: {every}" if meant else f"; expected one of {every}"
         raise ConfigError(where, f"no {self._kind} is named {named}{listed}")
+
+
+def _key(name: str) -> str:
+    return name.lower().replace("-", "").replace("_", "").replace(" ", "")

@@ -103,4 +103,5 @@ SHEET = Sheet(
     empty={"generate": "chosen", "train": "chosen"},
     answer=answer,
     report=report,
+    called={"lengths": "mean", "ranks": "gpus"},
 )  # fmt: skip

@@ -33,6 +33,8 @@ class Sheet(NamedTuple):
     """Shown where a control may be empty."""
     answer: Callable[[Form], dict[str, Any]]
     report: Callable[[Form], str]
+    called: Mapping[str, str] = {}
+    """Controls by the names that errors of the commands give them."""
 
     def known(self, offered: Offered) -> dict[str, tuple[str, ...]]:
         """Values of the controls that have a list."""
@@ -77,6 +79,7 @@ class Sheet(NamedTuple):
             return ""
         for word in error.where.replace("--set ", "--").replace(":", " ").split():
             name = word.removeprefix("--").replace("-", "_")
+            name = self.called.get(name, name)
             if name in self.first:
                 return name
         return ""

@@ -48,7 +48,8 @@ def test_a_mistake_is_explained(
     before = sorted(os.listdir())
     status = main(line.split())
     captured = capsys.readouterr()
-    expected = said.replace("{models}", ", ".join(catalogue.names()))
+    models = f"{', '.join(catalogue.names())}, or the path of a config.json"
+    expected = said.replace("{models}", models)
     expected = expected.replace("{clusters}", ", ".join(clusters.names()))
     assert captured.err.rstrip("\n") == expected.removesuffix(NO_ANSWER).rstrip("\n")
     assert status == (3 if said.endswith(NO_ANSWER) else 2)

@@ -143,7 +143,7 @@ def page(title: str, answers: Sequence[Answer]) -> str:
             answer.cluster,
             " ".join(f"{text}." for text in why(answer)),
             html_table(
-                f"plans{at}",
+                f"Plans on {answer.cluster}",
                 [Head(name, name not in _WORDS) for name in (*head(answer), *fields(answer))],
                 rows(answer),
             ),

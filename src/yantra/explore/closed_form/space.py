@@ -178,7 +178,13 @@ class PlanSpace(Record):
         splits = list(self._splits(facts))
         if not splits:
             problem = f"no legal plan for {model.name} on {self.ranks} ranks"
-            raise ConfigError("space", f"{problem} with a global batch of {self.global_batch}")
+            held = [
+                f"{name} {' or '.join(map(str, values))}"
+                for name in (*_SPLIT, *_BATCH[:2])
+                if isinstance(values := getattr(self, name, None), tuple)
+            ]
+            batch = f"a global batch of {self.global_batch}"
+            raise ConfigError("space", f"{problem} with {' and '.join((batch, *held))}")
         return _columns(splits)
 
     def is_legal(self, model: Any) -> bool:

@@ -57,7 +57,8 @@ def get(name: str, where: str = "model", others: Sequence[str] = ()) -> Entry:
         raise ConfigError(where, f"no model is named '{name}'{_instead_of_id(name, known)}")
     hint = did_you_mean(name, known) or did_you_mean(name, others)
     every = f"{hint} Known: " if hint else "; expected one of "
-    raise ConfigError(where, f"no model is named '{name}'{every}{', '.join(known)}")
+    listed = f"{', '.join(known)}, or the path of a config.json"
+    raise ConfigError(where, f"no model is named '{name}'{every}{listed}")
 
 
 def is_known(name: str) -> bool:
