@@ -179,7 +179,9 @@ def workload_of(known: Known) -> dict[str, Any]:
         return {"traces": known.name} | beside
     from yantra.scenario.training import STEP, step_of_job
 
-    if isinstance(known.tree.get("model", Open()), Open):  # a setting says it
+    plan = known.tree.get("plan")
+    fields = plan.values() if isinstance(plan, dict) else ()
+    if any(isinstance(one, Open) for one in (known.tree.get("model", Open()), *fields)):
         return dict(known.tree)
     with Reading(known.name):
         tree: dict[str, Any] = STEP.write(step_of_job(known.tree, known.name), "")

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from yantra.base import trust
 from yantra.base.errors import ConfigError, expected_got
 from yantra.base.fields import Field, Schema, Section, Text, Whole
+from yantra.base.open_values import Open
 from yantra.scenario import types
 from yantra.scenario.types import ChakraFiles, Templates, TrainingStep, WorkloadFile
 
@@ -41,6 +42,8 @@ class PlanField(Field):
             for key, value in tree.items()
         )
         for key, value in pairs:  # by any name of the schedule
+            if isinstance(value, Open):
+                raise value.refusal(f"--set workload.plan.{key}=VALUE")
             if isinstance(value, str):
                 trust.require(value, f"{where}.{key}")
         self.check(pairs, where)

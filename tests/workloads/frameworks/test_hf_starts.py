@@ -78,7 +78,8 @@ def test_a_file_that_is_not_there_is_taken_by_its_name_which_a_note_says() -> No
     assert (made["zero"], made["offload_optimizer"]) == (2, True)
     made = plan(f"deepspeed sft.py {MODEL} --deepspeed configs/ds_z3_no_offload.conf")
     assert (made["zero"], made["offload_optimizer"]) == (3, False)
-    assert "its name says no ZeRO stage" in refused(f"deepspeed sft.py {MODEL} --deepspeed my.json")
+    opened = plan(f"deepspeed sft.py {MODEL} --deepspeed my.json")["zero"]
+    assert "its name says no ZeRO stage" in str(opened.refusal("--set"))
 
 
 @pytest.mark.parametrize(

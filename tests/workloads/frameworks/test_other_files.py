@@ -9,7 +9,8 @@ import pytest
 
 from yantra.base.errors import ConfigError
 from yantra.scenario.text import load
-from yantra.scenario.training import plan_of
+from yantra.scenario.training import STEP, plan_of
+from yantra.workloads import job_file
 from yantra.workloads.frameworks import read
 
 TOML = """
@@ -153,8 +154,10 @@ model:
 
 
 def test_a_configuration_of_nemo_is_megatrons_arguments() -> None:
-    found = tree(NEMO)
-    assert "vocab_size" not in found["model"]
+    with pytest.warns(match="a vocabulary of 32000, of its name"):
+        found = read(NEMO, "own.yaml", {})
+    assert found is not None and found["model"]["vocab_size"] == 32_256  # padded for tp
+    assert "vocab_size" not in tree(NEMO.replace("_llama", "_own"))["model"]
     plan = found["plan"]
     assert (plan["world_size"], plan["use_distributed_optimizer"]) == (16, True)
     assert found["model"]["ffn_hidden_size"] == 1024
@@ -177,7 +180,8 @@ def test_a_plan_whose_sizes_a_checkpoint_has_takes_a_model_by_name_or_from_a_set
     assert (found["model"]["num_experts"], found["sequence"]) == (8, 2048)
     plan = found["plan"]
     assert (plan["world_size"], plan["lora_rank"]) == (16, 16)
-    assert "model" not in tree(TUNED.replace("NAME", "own"))
+    opened = tree(TUNED.replace("NAME", "own"))["model"]
+    assert "says no num_layers" in str(opened.refusal("--set"))
     with pytest.raises(ConfigError, match=r"peft_scheme: expected lora or null"):
         tree(TUNED.replace("scheme: lora", "scheme: ptuning"))
 
@@ -242,3 +246,64 @@ def test_words_of_fsdp_are_levels_of_sharding(tmp_path: Path) -> None:
     (tmp_path / "examples" / "ds.json").write_text('{"zero_optimization": {"stage": 2}}')
     found = read(f"{said}deepspeed: examples/ds.json\n", str(inner / "a.yaml"), quiet=True)
     assert found["plan"]["zero"] == 2  # type: ignore[index]
+
+
+def test_nemo_is_read_from_its_programs_arguments_over_the_configuration() -> None:
+    script = """torchrun --nproc_per_node=8 --nnodes=2 train/megatron_gpt_pretraining.py \\
+  --config-path=/own/conf --config-name=megatron_own model.micro_batch_size=2 \\
+  ++model.num_layers=6 trainer.precision=bf16
+"""
+    found = read(script, "train.sh", {"conf/megatron_own.yaml": NEMO}, quiet=True)
+    assert found is not None
+    assert (found["model"]["num_layers"], found["model"]["hidden_size"]) == (6, 512)
+    assert (found["plan"]["micro_batch_size"], found["plan"]["world_size"]) == (2, 16)
+
+
+def test_torchtitan_is_read_from_the_file_that_a_script_names_and_its_keys() -> None:
+    script = """NGPU=${NGPU:-"4"}
+CONFIG=${CONFIG:-own.toml}
+torchrun --nproc_per_node=$NGPU -m torchtitan.train --job.config_file $CONFIG \\
+  --training.seq_len 4096 --parallelism.tensor_parallel_degree 2 "$@"
+"""
+    found = read(script, "run_train.sh", {"own.toml": TOML}, quiet=True)
+    assert found is not None
+    assert (found["model"], found["sequence"], found["plan"]["tp"]) == ("llama3-8b", 4096, 2)
+
+
+@pytest.mark.parametrize(
+    ("more", "name"),
+    [
+        ("tokenizer: {tokenizer_model: Qwen/Qwen3-0.6B}", "own.yaml"),
+        ("checkpoint: {pretrained_checkpoint: /a/Qwen3-0.6B-mcore}", "own.yaml"),
+        ("", "conf/qwen3_0.6b_pretrain.yaml"),
+    ],
+)
+def test_a_configuration_without_sizes_is_of_the_model_that_it_names(more: str, name: str) -> None:
+    text = f"model: {{tensor_model_parallel_size: 2}}\ntrain: {{global_batch_size: 8}}\n{more}\n"
+    found = read(text, name, {}, quiet=True)
+    assert found is not None and found["model"]["hidden_size"] == 1024
+    with pytest.raises(ConfigError, match=r"says no num_layers.*--set workload.model=NAME"):
+        job_file.request_of(read(text.replace(more, ""), "own.yaml", {}, quiet=True), "own", "")
+
+
+def test_sharding_that_is_in_another_file_is_left_open_or_taken_from_it() -> None:
+    start = "accelerate launch --config_file own.yaml sft.py --model_name_or_path llama3-8b"
+    opened = read(start, "train.sh", {}, quiet=True)
+    assert opened is not None
+    with pytest.raises(ConfigError, match=r"own.yaml: cannot be read.*workload.plan.zero=VALUE"):
+        STEP.read(opened, "workload", "")
+    text = """cat > fsdp.json <<'END'
+{"fsdp": "shard_grad_op auto_wrap"}
+END
+swift sft --model llama3-8b --per_device_train_batch_size 2 --fsdp fsdp.json
+"""
+    found = read(text, "train.sh", {}, quiet=True)
+    assert found is not None and (found["plan"]["zero"], found["plan"]["micro_batch"]) == (2, 2)
+    found = read(text.replace("--fsdp fsdp.json", "--deepspeed zero3_offload"), "x", {}, quiet=True)
+    assert found is not None and found["plan"]["offload_optimizer"] is True
+
+
+def test_weights_in_the_hosts_memory_are_a_bound_which_a_note_says() -> None:
+    tree = {"zero_optimization": {"stage": 3, "offload_param": {"device": "cpu"}}}
+    with pytest.warns(match="weights are taken to stay on the devices.*bounds from below"):
+        read(json.dumps(tree), "ds.json", {})

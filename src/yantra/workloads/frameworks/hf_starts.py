@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 
 from yantra.base.documents import parse_other_yaml
 from yantra.base.errors import ConfigError, expected_got
+from yantra.base.open_values import Open
 from yantra.base.shell import Word, commands_of, settled
 
 MODEL = "model_name_or_path"
@@ -174,8 +175,9 @@ def sharded(
     if isinstance(said.get("deepspeed_config_file"), str):
         found["deepspeed"] = said["deepspeed_config_file"]
     if (said.get("offload_param_device") or "none") != "none":
-        place = f"{where}: offload_param_device"
-        raise ConfigError(place, "weights in the host's memory are not covered")
+        from yantra.workloads.frameworks.deepspeed import WEIGHTS_STAY
+
+        notes.append(f"offload_param_device: {WEIGHTS_STAY}")
     if "offload_optimizer_device" in said:
         found["offload_optimizer"] = said["offload_optimizer_device"] not in (None, "none")
     if fsdp or "use_fsdp" in said:
@@ -199,7 +201,7 @@ def by_name(config: str, where: str, notes: list[str]) -> Arguments:
     name = config.rpartition("/")[2]
     if (found := _STAGE.search(name)) is None:
         problem = "cannot be read, and its name says no ZeRO stage; put it beside the script"
-        raise ConfigError(f"{where}: {config}", problem)
+        return {"zero": Open.of(ConfigError(f"{where}: {config}", problem))}
     offloads = re.search(r"(?<!no.)offload", name) is not None
     told = " with the optimizer's state in the host's memory" if offloads else ""
     notes.append(f"{config} is not there; taken as ZeRO stage {found[1]}{told}, by its name")

@@ -14,6 +14,7 @@ from collections.abc import Mapping
 from os import path as paths
 from typing import Any
 
+from yantra.base.documents import parse_json
 from yantra.base.errors import ConfigError, expected_got
 from yantra.base.notes import note
 from yantra.base.open_values import Open
@@ -21,12 +22,15 @@ from yantra.workloads.frameworks import deepspeed
 from yantra.workloads.frameworks.checkpoints import is_named, named_in
 from yantra.workloads.frameworks.hf_starts import (
     MODEL,
+    by_name,
     is_on,
     is_whole,
+    mapping_of,
     ranks_of,
     refuse_others,
     sharded,
     starts_of,
+    text_of,
 )
 from yantra.workloads.frameworks.launch import Nodes, torchrun
 from yantra.workloads.frameworks.said import Said
@@ -80,7 +84,10 @@ _REFUSED = {
     "mixture_of_depths": "layers that some tokens leave out are not covered",
     "quantization_bit": "weights in few bits beside adapters are not covered",
 }
-_FSDP = {"full_shard": 3, "shard_grad_op": 2, "no_shard": 0, "auto_wrap": None}
+_PRESETS = ("zero0", "zero1", "zero2", "zero3", "zero2_offload", "zero3_offload")
+"""Of ms-swift."""
+_FSDP = {"full_shard": 3, "shard_grad_op": 2, "no_shard": 0, "auto_wrap": None,
+         "offload": None}  # fmt: skip
 """Words of --fsdp, and what they are in a plan."""
 
 
@@ -128,10 +135,12 @@ def _said(
     notes: list[str] = []
     around = sharded(launcher, where, files, notes)
     config = given.get("deepspeed") or given.get("deepspeed_config") or around.pop("deepspeed", "")
-    plan, ignored = _plan(given, where, doubts, notes)
+    plan, ignored = _plan(given, where, doubts, notes, files)
     plan = around | {name: value for name, value in plan.items() if name not in around
                      or name != "dtype" or value != "fp32"}  # fmt: skip
-    if isinstance(config, str) and "." in config:
+    if config in _PRESETS:
+        plan |= by_name(str(config), where, notes)
+    elif isinstance(config, str) and "." in config:
         plan |= deepspeed.of_file(config, where, files, plan, notes)
     if ranks := ranks_of(launcher):
         plan["ranks"] = ranks
@@ -147,8 +156,23 @@ def _said(
     return Said(PROGRAM, model, plan, sequence, tuple(ignored), tuple(notes))
 
 
+def _said_in(value: Any, files: Mapping[str, str], where: str) -> Any:
+    """The words of `--fsdp`, which may be a file that has them, or a preset of ms-swift's."""
+    if str(value) in ("fsdp1", "fsdp2"):
+        return "full_shard"
+    if not str(value).endswith(".json"):
+        return value
+    text = text_of(str(value), files)
+    tree = None if text is None else parse_json(text, f"{where}: {value}")[0]
+    return mapping_of(tree).get("fsdp") or "full_shard"
+
+
 def _plan(
-    given: Mapping[str, Any], where: str, doubts: Mapping[str, str], notes: list[str]
+    given: Mapping[str, Any],
+    where: str,
+    doubts: Mapping[str, str],
+    notes: list[str],
+    files: Mapping[str, str],
 ) -> tuple[dict[str, Any], list[str]]:
     plan: dict[str, Any] = {"gradient_accumulation_steps": 1, "micro_batch": 8, "dtype": "fp32"}
     if "zero_stage" in given:
@@ -165,7 +189,7 @@ def _plan(
         elif name in _DTYPE and value not in ("auto", None):
             plan |= {"dtype": _DTYPES.get(str(value), str(value))} if name == "dtype" else {}
         elif name == "fsdp" and value:
-            plan |= _fsdp(value, where)
+            plan |= _fsdp(_said_in(value, files, where), where)
         elif name == "offload":
             plan["offload_optimizer"] = is_on(value)
         elif name == "optim" and "adam" not in str(value):
@@ -218,7 +242,13 @@ def _fsdp(value: Any, where: str) -> dict[str, Any]:
     for word in words:
         if word not in _FSDP:
             raise ConfigError(f"{where}: fsdp", expected_got(f"words of {', '.join(_FSDP)}", word))
-    return {"zero": next((_FSDP[word] for word in words if _FSDP[word] is not None), 3)}
+    plan: dict[str, Any] = {
+        "zero": next((_FSDP[word] for word in words if _FSDP[word] is not None), 3)
+    }
+    if "offload" not in words:
+        return plan
+    note(f"{where}: fsdp: {deepspeed.WEIGHTS_STAY}")
+    return plan | {"offload_optimizer": True}
 
 
 def _named(text: str, where: str) -> str:

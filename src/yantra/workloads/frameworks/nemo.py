@@ -11,14 +11,18 @@ from __future__ import annotations
 import re
 import shlex
 from collections.abc import Iterator, Mapping
+from os import path as paths
 from typing import Any
 
 from yantra.base.errors import ConfigError, expected_got
+from yantra.base.notes import note
+from yantra.base.open_values import Open
 from yantra.workloads.frameworks import megatron
 from yantra.workloads.frameworks.checkpoints import sizes_of_id
 from yantra.workloads.frameworks.hf_starts import mapping_of
 from yantra.workloads.frameworks.launch import Nodes, torchrun
 from yantra.workloads.frameworks.said import Said, sizes_of
+from yantra.workloads.models import hub
 from yantra.workloads.models.megatron import bridge, tokenizers
 from yantra.workloads.models.megatron.arguments import MODEL, NUMBER, PLAN, PLAN_TOGETHER, WORDS
 from yantra.workloads.models.transformer import Transformer
@@ -60,7 +64,7 @@ attn_mask_type embedding_scale persist_layer_norm batch_p2p_comm seed
 _FREE = frozenset(_NAMES.split())
 _OTHERS = ("gemma2", "griffin", "mamba", "hyena", "bert", "bart", "t5", "ul2", "retro")
 """Programs whose names say layers that the fields do not."""
-_NEEDS = re.compile(r"\$\{(?:\.|model\.)(\w+)\}")
+_NEEDS = re.compile(r"\$\{(?:\.|model\.)([\w.]+)\}")
 _MULTIPLY = re.compile(r"\$\{multiply: ?(\d+), ?(\$\{(?:\.|model\.)\w+\})\}")
 _GPT2 = ("megatron", "GPT2BPETokenizer")
 _TOKENIZERS = {
@@ -91,6 +95,12 @@ def read(tree: Mapping[str, Any], where: str, ranks: int | None = None) -> Said:
     is_first = "trainer" in tree
     whole = _as_bridge(tree, where) if is_first else dict(tree)
     words = _words(tree["model"].get("tokenizer") or {}) if is_first else 0
+    if is_first and not words:
+        words = tokenizers.words_of_path(str(tree.get("name", "")).removeprefix("megatron_"))
+        if words:
+            note(
+                f"{where}: a vocabulary of {words}, of its name; --set workload.model.vocab_size=N"
+            )
     if words and "vocab_size" not in whole["model"]:
         step = int(tree["model"].get("make_vocab_size_divisible_by") or 128)
         step *= int(whole["model"].get("tensor_model_parallel_size") or 1)
@@ -131,20 +141,38 @@ def _of_checkpoint(
     plan = dict(job.plan) | _adapters(mapping_of(given.get("peft")), where)
     if ranks := ranks or _ranks_of(tree):
         plan["world_size"] = ranks
-    name = str(mapping_of(tree.get("run")).get("model_train_name", "")).replace("_", "-")
-    known = sizes_of_id(name) if name else None
-    if known is None:
-        problem = "says no num_layers, as its checkpoint or recipe does; give --set workload.model"
-        notes.append(problem)
-    else:
-        notes.append(f"says no num_layers; the model is taken as {name}, by run.model_train_name")
+    name, said_by, known = _named(tree, where)
+    model: Any = Open.of(ConfigError(where, "says no num_layers, as its checkpoint or recipe does"))
+    if known is not None:
+        model = sizes_of(known)
+        notes.append(f"says no num_layers; the model is taken as {name}, by {said_by}")
     length = _length_of(tree)
     if length is None:
         notes.append("says no length of sequences; taken as the model's usual")
     framework = "NeMo" if "trainer" in tree else PROGRAM
-    return Said(
-        framework, None if known is None else sizes_of(known), plan, length, (), tuple(notes)
-    )
+    return Said(framework, model, plan, length, (), tuple(notes))
+
+
+def _named(tree: Mapping[str, Any], where: str) -> tuple[str, str, Transformer | None]:
+    """What a configuration calls its model, who says so, and the sizes if they are known."""
+    tokenizer = mapping_of(tree.get("tokenizer")) or mapping_of(tree["model"].get("tokenizer"))
+    checkpoint = mapping_of(tree.get("checkpoint"))
+    calls = {
+        "run.model_train_name": mapping_of(tree.get("run")).get("model_train_name"),
+        "model.hf_model_id": tree["model"].get("hf_model_id"),
+        "its tokenizer": tokenizer.get("tokenizer_model") or tokenizer.get("type"),
+        "its checkpoint": checkpoint.get("pretrained_checkpoint") or checkpoint.get("load"),
+        "what it restores": tree["model"].get("restore_from_path"),
+        "run.name": mapping_of(tree.get("run")).get("name"),
+        "the file's name": paths.basename(where).rpartition(".")[0],
+    }
+    for said_by, call in calls.items():
+        name = str(call or "").replace("_", "-")
+        found = hub.find(name, of_any_owner=True) if name else None
+        known = sizes_of_id(name) if name and found is None else found and found.model
+        if isinstance(known, Transformer):
+            return name if found is None else found.id, said_by, known
+    return "", "", None
 
 
 def _degree(given: Mapping[str, Any], kind: str, where: str) -> int:
@@ -244,11 +272,17 @@ def _booleans(value: Any) -> Any:
 
 def _resolved(value: Any, model: Mapping[str, Any]) -> Any:
     if isinstance(value, str) and (found := _NEEDS.fullmatch(value)):
-        return _resolved(model.get(found[1]), model)
+        return _resolved(_at(model, found[1].split(".")), model)
     if isinstance(value, str) and (found := _MULTIPLY.fullmatch(value)):
         factor = _resolved(found[2], model)
         return int(found[1]) * factor if isinstance(factor, int) else value
     return value
+
+
+def _at(tree: Mapping[str, Any], path: list[str]) -> Any:
+    for name in path[:-1]:
+        tree = mapping_of(tree.get(name))
+    return tree.get(path[-1])
 
 
 def _words(tokenizer: Mapping[str, Any]) -> int:

@@ -8,10 +8,18 @@ from os import path as paths
 from typing import Any
 
 from yantra.base.documents import parse_other_yaml, read_text
+from yantra.base.errors import ConfigError
 from yantra.base.notes import notes_to
-from yantra.base.shell import beside, commands_of, texts_of, written_files
+from yantra.base.shell import Word, beside, commands_of, settled, texts_of, written_files
 from yantra.workloads.frameworks import deepspeed, hugging_face, nemo, torchtitan
-from yantra.workloads.frameworks.hf_starts import BATCH, MODEL, ranks_of_launch
+from yantra.workloads.frameworks.hf_starts import (
+    BATCH,
+    MODEL,
+    arguments,
+    ranks_of,
+    ranks_of_launch,
+    text_of,
+)
 from yantra.workloads.frameworks.said import Said, sizes_of
 from yantra.workloads.models import megatron
 
@@ -27,6 +35,8 @@ _MAPPING = re.compile(
     r"^(trainer|train|ddp):|model_name_or_path|train_(micro_)?batch_size|zero_optimization",
     re.MULTILINE,
 )
+_HYDRA = re.compile(r"megatron_\w+\.py\b[^#]*?\s\+{0,2}(trainer|model)\.\w+=", re.DOTALL)
+_TITAN = re.compile(r"--job\.config[_-]file")
 _MEGATRON = re.compile(r"--num-layers[\s=:]|^MODEL_ARGS:", re.MULTILINE)
 
 
@@ -77,7 +87,13 @@ def _said(text: str, where: str, files: Folder) -> Said | None:
         return nemo.read(tree, name, ranks_of_launch(text)) if nemo.is_config(tree) else None
     if _TOML.search(text):
         return torchtitan.read(text, where)
+    if _HYDRA.search(seen):
+        return _of_hydra(text, where, files)
+    if _TITAN.search(seen) and not _TOML.search(text):
+        return _of_titan(text, where, files)
     if _OF_A_TRAINER.search(seen) or _ARGUMENTS_BESIDE.search(seen):
+        for name, one in written_files(text).items():
+            files.setdefault(name, one.read(files))
         return hugging_face.of_script(text, where, files)
     if not _MAPPING.search(text):
         return None
@@ -89,10 +105,66 @@ def _said(text: str, where: str, files: Folder) -> Said | None:
     return hugging_face.of_json(tree, where) if hugging_face.is_deepspeed(tree) else None
 
 
+def _launched(text: str, is_told: re.Pattern[str]) -> tuple[list[Word], list[Word]]:
+    """The first command with an argument of a form: what starts the program, and its arguments."""
+    for words in commands_of(text):
+        ends = [at for at, one in enumerate(words) if re.search(r"\.py$|^torchtitan\.", one.text)]
+        if ends and any(is_told.match(one.text) for one in words):
+            return words[: ends[0]], settled(words[ends[0] + 1 :])
+    return [], []
+
+
+def _of_hydra(text: str, where: str, files: Folder) -> Said | None:
+    """NeMo 1 from its program's arguments, over the configuration that they name."""
+    launcher, words = _launched(text, re.compile(r"\+{0,2}(trainer|model)\.\w"))
+    given, _ = arguments(words)
+    name = str(given.get("config_name", "megatron_gpt_config")).removesuffix(".yaml")
+    place = f"{given.get('config_path', 'conf')}/{name}.yaml"
+    found = next((one for one in (place, f"{paths.basename(paths.dirname(place))}/{name}.yaml",
+                  f"conf/{name}.yaml") if text_of(one, files) is not None), "")  # fmt: skip
+    tree = parse_other_yaml(files[found], found) if found else {"name": name}
+    tree = {"trainer": {}, "model": {}} | (tree if isinstance(tree, dict) else {})
+    for word in words:
+        path, equals, value = word.text.lstrip("+").partition("=")
+        if equals and not path.startswith(("-", "~")) and not word.doubt:
+            _put(tree, path.split("."), parse_other_yaml(value or "null", f"{where}: {path}"))
+    if not words:
+        return None
+    return nemo.read(tree, where, ranks_of(arguments(launcher)[0]))
+
+
+def _put(tree: dict[str, Any], path: list[str], value: Any) -> None:
+    for name in path[:-1]:
+        inner = tree.get(name)
+        tree[name] = tree = dict(inner) if isinstance(inner, dict) else {}
+    tree[path[-1]] = value
+
+
+def _of_titan(text: str, where: str, files: Folder) -> Said | None:
+    """TorchTitan's TOML with what the command that names it says of its keys."""
+    launcher, words = _launched(text, re.compile(r"--job\.config[_-]file"))
+    given, doubts = arguments(words)
+    name = given.get("job.config_file")
+    if not isinstance(name, str) or "job.config_file" in doubts:
+        return None
+    said = {key: value for key, value in given.items() if "." in key and key not in doubts}
+    return torchtitan.read(files[name], name, said, ranks_of(arguments(launcher)[0]))
+
+
 def _of_megatron(text: str, where: str, files: Folder) -> Said:
     """Of Megatron-DeepSpeed the JSON says the sharding, unless `--zero-stage` does."""
-    job = megatron.from_text(text, where)
-    plan, notes = dict(job.plan), list(job.model.notes)
+    try:
+        job, is_open = megatron.from_text(text, where), False
+    except ConfigError as error:
+        if "needs --vocab-size" not in error.problem:
+            raise
+        job, is_open = megatron.from_text(text, where, more=("--padded-vocab-size", "1")), True
+    plan, notes, sizes = dict(job.plan), list(job.model.notes), sizes_of(job.model)
+    if is_open:
+        del sizes["vocab_size"]
+        notes.append(
+            "its tokenizer says the vocabulary; --set workload.model.vocab_size=N does here"
+        )
     if "zero" in plan and (config := _deepspeed_config(text)):
         made = written_files(text)
         for name, one in made.items():
@@ -102,7 +174,7 @@ def _of_megatron(text: str, where: str, files: Folder) -> Said:
         plan["overlap_grad_reduce"] = found.get("overlap_gradients", True)
         if found.get("offload_optimizer"):
             plan["optimizer_cpu_offload"] = True
-    return Said("Megatron-LM", sizes_of(job.model), plan, None, job.ignored, tuple(notes))
+    return Said("Megatron-LM", sizes, plan, None, job.ignored, tuple(notes))
 
 
 def _deepspeed_config(text: str) -> str:

@@ -7,6 +7,7 @@ from math import lcm
 from typing import Any, NamedTuple
 
 from yantra.base.notes import note
+from yantra.base.open_values import Open
 from yantra.base.shell import NODE
 from yantra.workloads.models.transformer import Transformer
 from yantra.workloads.plan import names
@@ -79,7 +80,8 @@ def _sizes(plan: Mapping[str, Any]) -> Plan:
 
 
 def _stated(plan: Mapping[str, Any]) -> dict[str, Any]:
-    return {name: value for name, value in plan.items() if name not in names.COMPUTED}
+    known = (pair for pair in plan.items() if not isinstance(pair[1], Open))
+    return {name: value for name, value in known if name not in names.COMPUTED}
 
 
 def _node_of(plan: Mapping[str, Any]) -> int:

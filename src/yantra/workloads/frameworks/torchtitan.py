@@ -92,6 +92,9 @@ _IGNORED = frozenset((
     "compile", "mx", "logging", "dataloader", "hf_transformers",
 ))  # fmt: skip
 """Sections that change no time here; of `compile` the stack says what it gains."""
+_SECTIONS = ("model", "training", "parallelism", "activation_checkpoint", "float8", "quantize",
+             "optimizer", "experimental")  # fmt: skip
+"""Those whose keys may change the time."""
 _READ = frozenset((
     "name", "flavor", "converters", "local_batch_size", "batch_size", "global_batch_size",
     "seq_len", "data_parallel_degree", "data_parallel_replicate_degree",
@@ -110,7 +113,7 @@ _FREE = frozenset((
     "scale_for_fsdp", "force_recompute_fp8_weight_in_bwd", "enable_loss_parallel", "emulate",
     "per_op_sac_force_recompute_mm_shapes_by_fqns", "loss_parallel", "dtype", "ac_freq",
     "module_fqns_per_model_part", "early_step_in_backward", "dataset_name", "data_dir", "rms_norm",
-    "expert_parallel_comm_backend", "custom_args_module",
+    "expert_parallel_comm_backend", "moe_fqns_prototype", "custom_args_module",
     "min_lr_factor", "num_workers", "grad_clip", "compile_model",
 ))  # fmt: skip
 _REFUSED = {
@@ -125,8 +128,13 @@ def is_config(tree: Mapping[str, Any]) -> bool:
     return "model" in tree and "flavor" in (tree["model"] or {}) and "training" in tree
 
 
-def read(text: str, where: str) -> Said | None:
-    """Raises ConfigError for what is unknown or not covered; None for other TOML."""
+def read(
+    text: str, where: str, said: Mapping[str, Any] | None = None, ranks: int | None = None
+) -> Said | None:
+    """The job of a TOML file, with keys `said` on the command line in place of its own.
+
+    Raises ConfigError for what is unknown or not covered; None for other TOML.
+    """
     try:
         tree = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
@@ -135,12 +143,18 @@ def read(text: str, where: str) -> Said | None:
         raise ConfigError(where, f"not TOML: {error}") from None
     if not is_config(tree):
         return None
+    for path, value in (said or {}).items():
+        section, _, key = path.partition(".")
+        if isinstance(tree.setdefault(section, {}), dict) and "." not in key:
+            tree[section][key] = _typed(value)
     given, ignored = _flat(tree, where, text)
     plan = _degrees(given) | _batches(given) | _precision(tree, where)
     plan |= _pipeline(given, where)
     plan |= _recompute(given, where, _layers(tree["model"]) // (plan["pp"] * plan.get("vpp", 1)))
     if given.get("enable_async_tensor_parallel"):
         plan["overlap_products"] = True
+    if ranks is not None and "dp" not in plan:
+        plan["ranks"] = ranks
     model, notes = _model(tree["model"], where, tree.get("hf_transformers"))
     return Said(PROGRAM, model, plan, int(given.get("seq_len", 2048)), ignored, notes)
 
@@ -149,7 +163,7 @@ def _flat(tree: Mapping[str, Any], where: str, text: str) -> tuple[dict[str, Any
     given: dict[str, Any] = {}
     ignored = []
     for section, keys in tree.items():
-        if section in _IGNORED or not isinstance(keys, dict):
+        if section in _IGNORED or section not in _SECTIONS or not isinstance(keys, dict):
             ignored.append(f"[{section}]")
             continue
         for key, value in keys.items() if section != "quantize" else ():
@@ -165,6 +179,14 @@ def _flat(tree: Mapping[str, Any], where: str, text: str) -> tuple[dict[str, Any
             else:
                 raise ConfigError(place, "not a key that is known here; it may change the time")
     return given, tuple(ignored)
+
+
+def _typed(value: Any) -> Any:
+    """A word of a command as TOML has it."""
+    try:
+        return value if value is True else tomllib.loads(f"x = {value}")["x"]
+    except tomllib.TOMLDecodeError:
+        return value
 
 
 def _line(text: str, key: str) -> int:

@@ -132,7 +132,7 @@ def _are_in(own: tuple[str, ...], words: list[str]) -> bool:
     """Whether words are there in order, and no others that may tell of other sizes."""
     at, rest = 0, []
     for word in words:
-        if at < len(own) and word == own[at]:
+        if at < len(own) and word in (own[at], own[at].replace(".", "")):
             at += 1
         else:
             rest.append(word)

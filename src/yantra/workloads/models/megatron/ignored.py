@@ -100,10 +100,10 @@ zero-allgather-bucket-size zero-contigious-gradients zero-reduce-*
 """
 
 _PAI = """
-dataset epochs keep-last max-padding-length patch-tokenizer-type test-data train-data
+use-mpi dataset epochs keep-last max-padding-length patch-tokenizer-type test-data train-data
 transformer-type valid-data
 """
-"""Of alibaba/Pai-Megatron-Patch."""
+"""Of alibaba/Pai-Megatron-Patch, and of llm-jp."""
 
 _NAMES = " ".join(
     (
@@ -122,5 +122,9 @@ _EXACT = frozenset(name for name in _NAMES if "*" not in name)
 _BEGINNINGS = tuple(name.removesuffix("*") for name in _NAMES if name.endswith("*"))
 
 
+_ENDS = ("-id", "-name", "-path", "-dir", "-file", "-interval", "-entity", "-project", "-prefix")
+"""Of forks' arguments that say where, how often or under which name."""
+
+
 def is_ignored(name: str) -> bool:
-    return name in _EXACT or name.startswith(_BEGINNINGS)
+    return name in _EXACT or name.startswith(_BEGINNINGS) or name.endswith(_ENDS)
