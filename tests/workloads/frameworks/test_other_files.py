@@ -307,3 +307,14 @@ def test_weights_in_the_hosts_memory_are_a_bound_which_a_note_says() -> None:
     tree = {"zero_optimization": {"stage": 3, "offload_param": {"device": "cpu"}}}
     with pytest.warns(match="weights are taken to stay on the devices.*bounds from below"):
         read(json.dumps(tree), "ds.json", {})
+
+
+def test_a_configuration_whose_comment_says_how_to_start_it_is_still_one() -> None:
+    text = "# llamafactory-cli train own.yaml\nmodel_name_or_path: llama3-8b\nbf16: true\n"
+    found = read(text, "own.yaml", {}, quiet=True)
+    assert found is not None and found["model"] == "llama3-8b"
+
+
+def test_ms_swift_names_its_model_without_a_batch() -> None:
+    found = read("swift sft --model llama3-8b --lora_rank 4\n", "train.sh", {}, quiet=True)
+    assert found is not None and (found["model"], found["plan"]["lora_rank"]) == ("llama3-8b", 4)

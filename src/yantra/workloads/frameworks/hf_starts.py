@@ -69,9 +69,8 @@ def starts_of(text: str, where: str, files: Mapping[str, str]) -> Iterator[Start
         if isinstance(config, str) and config.endswith((".yaml", ".yml")):
             tree = parse_other_yaml(files[config], f"{where}: {config}")
             given = (tree if isinstance(tree, dict) else {}) | given
-        for name in (
-            _CALLED if MODEL not in given and any(map(given.__contains__, _BATCHES)) else ()
-        ):
+        is_trainer = texts[at - 1] == "swift" or any(map(given.__contains__, _BATCHES))
+        for name in _CALLED if MODEL not in given and is_trainer else ():
             if name in given:
                 given[MODEL] = given.pop(name)
                 doubts |= {MODEL: doubts[name]} if name in doubts else {}

@@ -30,7 +30,10 @@ _ARGUMENTS_BESIDE = re.compile(
     r"|llamafactory-cli train \S+\.ya?ml"
 )
 """Launches whose arguments are in a YAML file."""
-_OF_A_TRAINER = re.compile(rf"--{MODEL}\b|--{BATCH}\b|--{BATCH.replace('_', '-')}\b")
+_IN_YAML = re.compile(rf"^{MODEL}:", re.MULTILINE)
+_OF_A_TRAINER = re.compile(
+    rf"\bswift (?:sft|pt)\b|--{MODEL}\b|--{BATCH}\b|--{BATCH.replace('_', '-')}\b"
+)
 _MAPPING = re.compile(
     r"^(trainer|train|ddp):|model_name_or_path|train_(micro_)?batch_size|zero_optimization",
     re.MULTILINE,
@@ -91,7 +94,8 @@ def _said(text: str, where: str, files: Folder) -> Said | None:
         return _of_hydra(text, where, files)
     if _TITAN.search(seen) and not _TOML.search(text):
         return _of_titan(text, where, files)
-    if _OF_A_TRAINER.search(seen) or _ARGUMENTS_BESIDE.search(seen):
+    is_script = _IN_YAML.search(text) is None
+    if is_script and (_OF_A_TRAINER.search(seen) or _ARGUMENTS_BESIDE.search(seen)):
         for name, one in written_files(text).items():
             files.setdefault(name, one.read(files))
         return hugging_face.of_script(text, where, files)

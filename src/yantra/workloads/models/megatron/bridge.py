@@ -140,7 +140,8 @@ def _words(argument: str, value: Any) -> Iterator[str]:
     elif kind == WORDS:
         yield from map(str, value if isinstance(value, list) else [value])
     else:
-        yield str(value).replace(" ", "") if isinstance(value, list) else str(value)
+        text = str(value).removeprefix("torch.")
+        yield text.replace(" ", "") if isinstance(value, list) else text
 
 
 def _groups(model: Mapping[str, Any]) -> Iterator[str]:
