@@ -8,10 +8,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from math import log10
 from pathlib import Path
+from statistics import median
 
-from yantra.accuracy.default import Ours, judge, recorded
-from yantra.fabric import stacks
-from yantra.fabric.stacks.choice import UNKNOWN
+from yantra.accuracy.default import Ours, held_out_widths, judge, recorded
 
 FILE = Path(__file__).resolve().parent / "accuracy.svg"
 _LEFT, _TOP, _SIDE = 70, 20, 460
@@ -21,13 +20,19 @@ _TICKS = ("10 ms", "100 ms", "1 s", "10 s", "100 s", "1,000 s")
 _INSIDE, _OUTSIDE, _INK = "#2f6fb2", "#c2410c", "#333"
 
 
-def inside(found: Sequence[Ours], stated: float) -> list[bool]:
+def inside(found: Sequence[Ours], stated: Sequence[float]) -> list[bool]:
     """Return of each step whether its measured time is within its interval."""
-    ends = (one.within(stated) for one in found)
+    ends = (one.within(width) for one, width in zip(found, stated, strict=True))
     return [low <= one.row.seconds <= high for one, (low, high) in zip(found, ends, strict=True)]
 
 
-def words(found: Sequence[Ours], stated: float) -> list[str]:
+def stated_of(found: Sequence[Ours]) -> list[float]:
+    """Return the half-width of each step, without the steps of its model."""
+    widths = held_out_widths(found)
+    return [widths[one] for one in found]
+
+
+def words(found: Sequence[Ours], stated: Sequence[float]) -> list[str]:
     """Return the legend's lines."""
     within = sum(inside(found, stated))
     whole = judge(found).whole
@@ -43,13 +48,17 @@ def words(found: Sequence[Ours], stated: float) -> list[str]:
         "",
         f"mean error {100 * whole.mean:.1f} %, framework",
         "unknown to the prediction",
+        "",
+        "shaded: the median interval",
     ]
 
 
 def svg() -> str:
     """Return the picture of the last recorded run."""
     found = recorded()
-    stated = stacks.load(UNKNOWN).terms()[1].interval.value
+    stated = stated_of(found)
+    ends = zip(found, stated, strict=True)
+    widest = median(one.within(width)[1] / one.seconds for one, width in ends)
     legend = words(found, stated)
     about = ", ".join(filter(None, legend))
     lines = [
@@ -58,7 +67,7 @@ def svg() -> str:
         f'font-size="13" fill="{_INK}">',
         f"<title>Predicted against measured: {about}</title>",
         f'<rect width="{_WIDTH}" height="{_HEIGHT}" fill="#fff"/>',
-        *_frame(found[0].within(stated)[1] / found[0].seconds),
+        *_frame(widest),
         *_points(found, inside(found, stated)),
         *_legend(legend),
         "</svg>",
@@ -76,7 +85,7 @@ def _y(seconds: float) -> float:
 
 
 def _frame(widest: float) -> Iterator[str]:
-    """Yield the band of intervals, whose width is one ratio, and the axes."""
+    """Yield the band of an interval of that ratio, and the axes."""
     low, high = (10.0**decade for decade in _DECADES)
     ends = [
         (low, low),

@@ -12,7 +12,6 @@ from docs import pictures, scatter
 from docs.build import DOCS, ROOT
 from tests.docs.pages import blocks
 from yantra.accuracy.default import Ours, recorded
-from yantra.fabric import stacks
 
 README = ROOT / "README.md"
 STARTS = sorted((DOCS / "start").glob("[a-z]*.md"))
@@ -50,8 +49,7 @@ def test_every_command_of_the_readme_is_run() -> None:
 
 def test_the_picture_of_accuracy_is_of_the_recorded_steps() -> None:
     assert scatter.FILE.read_text(encoding="utf-8") == scatter.svg(), "python -m docs.generate"
-    stated = stacks.load("unknown").terms()[1].interval.value
-    said = scatter.words(recorded(), stated)
+    said = scatter.words(recorded(), scatter.stated_of(recorded()))
     shown = re.search(r"\[(\d+) of ([\d,]+) published", README.read_text(encoding="utf-8"))
     assert shown is not None
     assert said[0].startswith(f"{shown[2]} ") and said[4].startswith(f"{shown[1]} inside")
@@ -63,7 +61,8 @@ def test_steps_are_inside_where_their_interval_holds_the_measured_time() -> None
         return Ours(row, seconds * row.seconds)
 
     found: Sequence[Ours] = [one(1.0), one(1.2), one(1.4), one(1 / 1.2), one(1 / 1.4)]
-    assert scatter.inside(found, 0.264) == [True, True, False, True, False]
+    assert scatter.inside(found, [0.264] * 5) == [True, True, False, True, False]
+    assert scatter.inside(found, [0.264, 0.1, 0.4, 0.1, 0.264]) == [True, False, True, False, False]
 
 
 def test_the_report_is_photographed_by_the_commands_that_are_shown() -> None:

@@ -28,6 +28,28 @@ def row(fold: str, seconds: float = 1.0, stack: str = "megatron-1", cluster: str
     return Row("set", fold, "gpu", "bf16", stack, fold, 8, cluster, "{}", "{}", seconds)
 
 
+def test_products_in_16_bits_begin_at_the_balance_of_the_machine() -> None:
+    def told(cluster: str, dtype: str) -> Factors:
+        one = row("m", cluster=cluster)._replace(dtype=dtype)
+        return Observed([Parts(one, 0.7, 0.1, 0.2)]).at(context_of(one), lambda _: False).factors
+
+    v6e = 1 + 0.22 * 560.44 / 153.02
+    assert told("tpu-v6e", "bf16")[:3] == pytest.approx((v6e / 1.22, 1, 1), rel=1e-4)
+    for cluster, dtype in (("tpu-v6e", "fp8"), ("dgx-a100-80gb", "bf16"), ("mine.yaml", "bf16")):
+        assert told(cluster, dtype)[:3] == pytest.approx((1, 1, 1))
+
+
+def test_a_step_on_one_machine_tells_of_another_by_their_balance() -> None:
+    there, here = (row("m", cluster=name) for name in ("tpu-v5p", "tpu-v6e"))
+    took = there._replace(seconds=1.1)
+    observed = Observed([Parts(took, 1.0, 0.0, 0.0)])
+    on_v5p, on_v6e = (observed.at(context_of(one), lambda _: True).factors for one in (there, here))
+    assert 1.0 < on_v5p.products < 1.1
+    moved = log(on_v5p.products) - log(1 + 0.22 * 166.004 / 153.016) + log(1.22)
+    left = log(on_v6e.products) - log(1 + 0.22 * 560.44 / 153.016) + log(1.22)
+    assert 0.4 * moved < left < moved
+
+
 def test_errors_are_signed_and_absolute() -> None:
     found = errors([0.8, 1.05, 1.4])
     assert (found.rows, found.low, found.high) == (3, pytest.approx(-0.2), pytest.approx(0.4))

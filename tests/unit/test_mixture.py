@@ -7,8 +7,17 @@ from pathlib import Path
 
 import pytest
 
-from yantra.accuracy.mixture import BROAD, PRIOR, mixture, on_gpus, shipped, unknown_without
+from yantra.accuracy.mixture import (
+    BROAD,
+    in_eight_bits,
+    mixture,
+    mixture_on,
+    on_gpus,
+    shipped,
+    unknown_without,
+)
 from yantra.fabric import clusters, stacks
+from yantra.fabric.stacks.balance import PRIOR, products_on
 from yantra.fabric.stacks.choice import UNKNOWN
 from yantra.fabric.stacks.types import FACTORS
 from yantra.scenario import cluster_parts
@@ -34,9 +43,9 @@ def test_unknown_without_a_framework_differs_from_it_by_that_alone() -> None:
     base = stacks.load(UNKNOWN)
     for framework in ("Megatron", "none of them"):
         found = unknown_without(framework)
-        for machine in ("hgx-h100", "dgx-a100-80gb", "hgx-b200", None):
-            ours, theirs = found.terms(machine)[1], base.terms(machine)[1]
-            of = mixture(shipped(), framework, theirs.older_attention.value or 1.0)
+        for machine in ("hgx-h100", "dgx-a100-80gb", "hgx-h100 fp8", "any"):
+            ours, theirs = dict(found.machines)[machine], dict(base.machines)[machine]
+            of = mixture_on(machine, shipped(), theirs.older_attention.value or 1.0, framework)
             for name in (*FACTORS, "communication"):
                 assert getattr(ours, name).value == getattr(of, name)
             assert (ours.interval, ours.launch) == (theirs.interval, theirs.launch)
@@ -54,6 +63,42 @@ def test_older_kernels_make_attention_alone_longer() -> None:
     assert ratio == pytest.approx(2.0 ** ((votes + BROAD) / (votes - 1 + BROAD)))
     attention = [stacks.load(UNKNOWN).terms(name)[1] for name in ("hgx-h100", "hgx-b200")]
     assert attention[0].attention.value > attention[1].attention.value
+
+
+def test_products_are_longer_by_the_balance_of_a_machine() -> None:
+    assert products_on("dgx-a100-80gb") == pytest.approx(PRIOR)
+    # By data sheets: 918 TFLOP/s and 1,638 GB/s beside 312 and 2,039.
+    assert products_on("tpu-v6e") == pytest.approx(1 + 0.22 * 560.44 / 153.02, rel=1e-4)
+    assert products_on("hgx-h20") == pytest.approx(1 + 0.22 * 37.0 / 153.02, rel=1e-3)
+    a100, v6e = (mixture_on(name, shipped()) for name in ("dgx-a100-80gb", "tpu-v6e"))
+    assert v6e._replace(products=a100.products) == a100
+    votes = len({stack.framework for stack in shipped() if on_gpus(stack)})
+    ratio = (products_on("tpu-v6e") / PRIOR) ** (BROAD / (BROAD + votes))
+    assert v6e.products / a100.products == pytest.approx(ratio)
+
+
+def test_in_eight_bits_frameworks_that_do_it_have_a_vote_in_products() -> None:
+    every = shipped()
+    old = {stack.framework for stack in every if not in_eight_bits(stack)}
+    assert {"PyTorch FSDP", "Meta"} <= old
+    eight = mixture_on("any fp8", every)
+    assert mixture_on("hgx-h100 fp8", every) == eight == mixture_on("any fp8", every, older=2.0)
+    assert eight._replace(products=1.0) == mixture(every)._replace(products=1.0)
+    assert mixture_on("any fp8", every, without="Meta").products == eight.products
+    assert eight.products < mixture(every).products
+    base = stacks.load(UNKNOWN)
+    for dtype in ("fp8", "fp4", "int8"):
+        assert base.terms("hgx-h100", dtype)[0] == "hgx-h100 fp8"
+        assert base.terms("gaudi3", dtype)[0] == base.terms(None, dtype)[0] == "any fp8"
+    assert base.terms("gaudi3")[0] == "gaudi3"
+
+
+def test_engines_of_inference_have_neither() -> None:
+    base, every = stacks.load(UNKNOWN), shipped()
+    plain = mixture(every).products
+    for _, terms in base.machines:
+        longer = terms.training_products.value or 1.0
+        assert terms.products.value / longer == pytest.approx(plain, rel=2e-3)
 
 
 def test_frameworks_of_tpus_have_no_vote() -> None:

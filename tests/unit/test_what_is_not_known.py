@@ -86,6 +86,9 @@ def test_a_stack_on_another_machine_is_wider_and_says_so(name: str) -> None:
     stack = stacks.load(name)
     part = stack.scenario_part("tpu-v4")
     assert part["name"] == f"{name} (of other machines)"
+    longer = (1 + 0.22 * 229.1667 / 153.0162) / 1.22  # operations a byte, v4 and A100
+    assert part["products"] == pytest.approx(stack.terms()[1].products.value * longer, rel=1e-5)
+    assert stack.scenario_part("tpu-v4", "fp8")["products"] == stack.terms()[1].products.value
     known = [terms.interval.value for machine, terms in stack.machines if machine != stacks.ANY]
     assert part["interval"] >= max(known)
 
@@ -95,8 +98,25 @@ def test_a_run_with_the_unknown_stack_says_so(tmp_path: Path) -> None:
     train("llama3-8b", Plan(tp=8, global_batch=4), 1024).save(path)
     found = simulate(on_cluster(path, "hgx-h100", stack="unknown")).interval
     assert found is not None
-    assert np.log(found.high) >= 0.25
+    stated = stacks.load("unknown").terms("hgx-h100")[1].interval.value
+    assert np.log(found.high) > stated > 0.15  # the library of attention is on top
     assert "unknown" in found.rests_on
+
+
+def test_nobody_knows_the_attention_of_long_sequences_unless_its_library_is_stated() -> None:
+    widths = []
+    unknown = stacks.load("unknown")
+    for stack in (unknown, unknown.replace(attention_library="flash-3")):
+        for tokens in (1024, 65536):
+            work = train("llama3-8b", Plan(tp=8, global_batch=1), tokens)
+            parts = parts_at("hgx-h100", 8, speeds="measured", stack=stack)
+            ran = simulate(Scenario(workload=Templates(workload=work), **parts))
+            assert ran.interval is not None
+            widths.append(np.log(ran.interval.high))
+    short, long, *known = widths
+    stated = unknown.terms("hgx-h100")[1].interval.value
+    assert stated < short < long < np.hypot(stated, 1.645 * 0.455)
+    assert known == pytest.approx([stated] * 2)
 
 
 def test_kernels_beyond_the_tables_are_wider_and_the_run_says_how_many() -> None:

@@ -4,9 +4,12 @@ The framework of a step is not known: its mixture is made without all stacks of 
 the profile of its machine is not used, as who runs a step on a named cluster has neither. Each data
 set has one vote in the last line, however many steps it has.
 
-The interval is the one that `unknown` ships. Its width follows from what is recorded here: from
-steps each of which was predicted by a mixture without its own framework. Trade-off: those that it
-is judged by are among them, as three frameworks are too few to leave one out of that, too.
+The interval is the one that `unknown` ships for a machine and precision, but without the steps of
+the row's model. Steps each of which was predicted by a mixture without its own framework say how
+wide it is: at least so wide that nine of ten votes of data sets are within, and so wide as
+Student's t of the models on this machine, drawn to the data sets of all others, which count as
+`NU` models. So it is wide where nothing, or nothing near, was measured on a machine, and as wide as
+its steps are off where something was.
 """
 
 from __future__ import annotations
@@ -14,7 +17,7 @@ from __future__ import annotations
 import csv
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from math import log
+from math import hypot, log, sqrt
 from os import path as paths
 from statistics import fmean, median
 from typing import Any, NamedTuple
@@ -22,24 +25,25 @@ from typing import Any, NamedTuple
 from yantra.accuracy.fit import COVERED
 from yantra.accuracy.metrics import cells
 from yantra.accuracy.mixture import unknown_without
+from yantra.accuracy.own_fit import NU, student
 from yantra.accuracy.ranking import Ranking, ranking_of
 from yantra.accuracy.rows import Row, rows
 from yantra.accuracy.with_stack import Step, with_stacks
 from yantra.base.documents import read_text
-from yantra.fabric import stacks
-from yantra.fabric.stacks.choice import UNKNOWN
+from yantra.fabric.stacks.types import EIGHT_BITS
 from yantra.run.interval import bounds
 
 RECORD = paths.join(paths.dirname(__file__), "rows", "default.csv")
-_HEAD = ("dataset", "name", "seconds")
+_HEAD = ("dataset", "name", "seconds", "beside")
 WORST = 4
 
 
 class Ours(NamedTuple):
-    """A row run with the default: its seconds."""
+    """A row run with the default: its seconds, and what its interval has beside the stack's."""
 
     row: Row
     seconds: float
+    beside: float = 0.0
 
     @property
     def error(self) -> float:
@@ -51,9 +55,14 @@ class Ours(NamedTuple):
         """Return the logarithm of measured / predicted."""
         return log(self.row.seconds / self.seconds)
 
+    @property
+    def needs(self) -> float:
+        """Return the half-width of a stack that just holds it."""
+        return sqrt(max(self.off**2 - self.beside**2, 0.0))
+
     def within(self, stated: float) -> tuple[float, float]:
         """Return the ends of its interval in s, where the stack states a half-width."""
-        low, high = bounds(stated)
+        low, high = bounds(hypot(stated, self.beside))
         return low * self.seconds, high * self.seconds
 
 
@@ -93,11 +102,11 @@ def default_now(
         framework = row.file.framework
         key = row.cluster, row.dtype, row.ranks, row.model, row.plan, framework
         if key not in known:
-            (one,) = with_stacks(row._replace(profile=""), [mixtures[framework]], intervals=False)
+            (one,) = with_stacks(row._replace(profile=""), [mixtures[framework]])
             known[key] = one if isinstance(one, Step) else None
         step = known[key]
         if step is not None:
-            found.append(Ours(row, step.seconds))
+            found.append(Ours(row, step.seconds, step.beside))
         told(done + 1, len(chosen))
     return found
 
@@ -111,7 +120,8 @@ def record(found: Iterable[Ours]) -> None:
         writer = csv.writer(file, lineterminator="\n")
         writer.writerow(_HEAD)
         for one in found:
-            writer.writerow((one.row.dataset, one.row.name, f"{one.seconds:.6g}"))
+            numbers = f"{one.seconds:.6g}", f"{one.beside:.4g}"
+            writer.writerow((one.row.dataset, one.row.name, *numbers))
 
 
 def recorded() -> list[Ours]:
@@ -122,27 +132,61 @@ def recorded() -> list[Ours]:
     for line in csv.DictReader(lines):
         row = by_name.get((line["dataset"], line["name"]))
         if row is not None:
-            made.append(Ours(row, float(line["seconds"])))
+            made.append(Ours(row, float(line["seconds"]), float(line["beside"])))
     return made
 
 
 def half_width(found: Sequence[Ours], covered: float = COVERED) -> float:
     """Return the half-width, as a logarithm, within which that share of steps is.
 
-    Each data set has one vote, however many steps it has.
+    What is beside it widens each. Each data set has one vote, however many steps it has.
     """
     of_set = Counter(one.row.dataset for one in found)
     share = 0.0
-    for size, weight in sorted((abs(one.off), 1.0 / of_set[one.row.dataset]) for one in found):
+    for size, weight in sorted((one.needs, 1.0 / of_set[one.row.dataset]) for one in found):
         share += weight / len(of_set)
         if share >= covered - 1e-9:
             return size
     raise ValueError("no steps")
 
 
+def key_of(row: Row) -> tuple[str, bool]:
+    """Return whose steps a row is like: those of its machine, in 8 bits or not."""
+    return row.machine, row.dtype in EIGHT_BITS
+
+
+def width_on(key: tuple[str, bool], found: Iterable[Ours]) -> float:
+    """Return the half-width that `unknown` states on a machine, in 8 bits or not."""
+    alike = [one for one in found if key_of(one.row)[1] == key[1]]
+    own, others = defaultdict(list), defaultdict(list)
+    for one in alike:
+        if key_of(one.row) == key:
+            own[one.row.fold].append(one.needs**2)
+        else:
+            others[one.row.dataset].append(one.needs**2)
+    freedom = len(own) + NU
+    drawn_to = fmean(map(fmean, (others or own).values()))
+    square = sum(map(fmean, own.values())) + NU * drawn_to
+    return max(half_width(alike), student(freedom) * sqrt(square / freedom))
+
+
+def held_out_widths(found: Sequence[Ours]) -> dict[Ours, float]:
+    """Return the half-width of each step, from the steps of other models."""
+    known: dict[tuple[object, ...], float] = {}
+    made = {}
+    for one in found:
+        key = key_of(one.row), one.row.fold
+        if key not in known:
+            others = [other for other in found if other.row.fold != one.row.fold]
+            known[key] = width_on(key[0], others)
+        made[one] = known[key]
+    return made
+
+
 def judge(found: Sequence[Ours]) -> Judgement:
     """Return the figures of runs with the default."""
-    datasets = _lines(found, lambda row: row.dataset)
+    widths = held_out_widths(found)
+    datasets = _lines(found, widths, lambda row: row.dataset)
     whole = Line(
         "each data set one vote",
         len(found),
@@ -154,26 +198,27 @@ def judge(found: Sequence[Ours]) -> Judgement:
     )
     return Judgement(
         datasets,
-        _lines(found, lambda row: row.machine),
-        _lines(found, lambda row: row.file.framework),
+        _lines(found, widths, lambda row: row.machine),
+        _lines(found, widths, lambda row: row.file.framework),
         whole,
         tuple(sorted(found, key=lambda one: -abs(one.error))[:WORST]),
     )
 
 
-def _lines(found: Sequence[Ours], of: Callable[[Row], str]) -> tuple[Line, ...]:
+def _lines(
+    found: Sequence[Ours], widths: Mapping[Ours, float], of: Callable[[Row], str]
+) -> tuple[Line, ...]:
     """Return figures by a property of rows, the largest mean error first."""
     groups: Mapping[str, list[Ours]] = defaultdict(list)
     for one in found:
         groups[of(one.row)].append(one)
-    lines = (_line(name, some) for name, some in groups.items())
+    lines = (_line(name, some, widths) for name, some in groups.items())
     return tuple(sorted(lines, key=lambda line: (-line.mean, line.name)))
 
 
-def _line(name: str, found: Sequence[Ours]) -> Line:
+def _line(name: str, found: Sequence[Ours], widths: Mapping[Ours, float]) -> Line:
     errors = [one.error for one in found]
-    stated = stacks.load(UNKNOWN).terms()[1].interval.value
-    ends = ((one.row.seconds, *one.within(stated)) for one in found)
+    ends = ((one.row.seconds, *one.within(widths[one])) for one in found)
     return Line(
         name,
         len(found),

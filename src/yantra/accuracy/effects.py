@@ -9,6 +9,8 @@ context follows from the steps of others by best linear unbiased prediction (Hen
 
     f = K H' (H K H' + N)^-1 e,   D = K - K H' (H K H' + N)^-1 H K
 
+Products in 16 bits have a mean before any step, that of `yantra.fabric.stacks.balance` for a
+machine; f is the rest.
 D is what is not known of f. It is large where nothing near was measured, and the interval is as
 wide. Steps of one model in a context are one observation; its noise is what models differ by and,
 over their number, what steps do. Observations further off than `FAR` deviations count less.
@@ -21,6 +23,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
+from math import log
 from typing import NamedTuple
 
 import numpy as np
@@ -28,10 +31,12 @@ from numpy.typing import NDArray
 
 from yantra.accuracy.fit import Factors, Parts
 from yantra.accuracy.rows import Row
+from yantra.fabric.stacks.balance import PRIOR, products_on
 from yantra.fabric.stacks.types import DENSE, EIGHT_BITS
 
 Reals = NDArray[np.float64]
 
+SIXTEEN = "16 bits"
 MODEL, STEP = 0.04, 0.04
 FAR = 2.0
 RELEASE_MOE = 0.15
@@ -68,7 +73,7 @@ def precision(row: Row) -> str:
     """Return `4 bits`, `8 bits` or `16 bits` by the type of products."""
     if row.dtype == "fp4":
         return "4 bits"
-    return "8 bits" if row.dtype in EIGHT_BITS else "16 bits"
+    return "8 bits" if row.dtype in EIGHT_BITS else SIXTEEN
 
 
 def context_of(row: Row) -> Context:
@@ -93,6 +98,13 @@ class Fit(NamedTuple):
 _PARTS = ("products", "attention", "rest")
 
 
+def mean_of(context: Context) -> Reals:
+    """Return what is known of the logarithms of factors before any step, relative to A100s."""
+    if not context.machine or context.precision != SIXTEEN:
+        return np.zeros(3)
+    return np.array([log(products_on(context.machine) / PRIOR), 0.0, 0.0])
+
+
 class Observed:
     """Steps of all contexts, one observation for each model in one."""
 
@@ -106,6 +118,7 @@ class Observed:
         every = [one for found in groups.values() for one in found]
         self._parts = np.array([[getattr(one, name) for name in _PARTS] for one in every])
         self._log_s = np.log([one.row.seconds for one in every])
+        self._mean = np.array([mean_of(context) for context in self._contexts])
         self._known = covariance(self._contexts, self._contexts)
 
     def at(self, context: Context, counts: Callable[[Row], bool]) -> Fit:
@@ -113,15 +126,15 @@ class Observed:
         use = np.array([at for at, row in enumerate(self._rows) if counts(row)], dtype=int)
         own = covariance([context], [context])[0, 0]
         if not len(use):
-            return Fit(Factors(), own)
+            return Fit(Factors(*map(float, np.exp(mean_of(context)))), own)
         known = self._known[np.ix_(use, use)]
-        logs = np.zeros((len(self._rows), 3))
+        logs = self._mean.copy()
         noise = MODEL**2 + STEP**2 / self._counts[use]
         for is_last in (False, False, True):
             e, h = (of[use] for of in self._linear(logs))
             seen = np.einsum("ia,ijab,jb->ij", h, known, h) + np.diag(noise)
-            gain = np.linalg.solve(seen, e)
-            logs[use] = np.einsum("ijab,jb,j->ia", known, h, gain)
+            gain = np.linalg.solve(seen, e - (h * self._mean[use]).sum(axis=1))
+            logs[use] = self._mean[use] + np.einsum("ijab,jb,j->ia", known, h, gain)
             if not is_last:
                 far = np.abs(e - (h * logs[use]).sum(axis=1)) / np.sqrt(noise)
                 noise *= np.maximum(far / FAR, 1.0)
@@ -129,7 +142,7 @@ class Observed:
         of_stack = [at for at in use if self._contexts[at].stack == context.stack]
         models = {(self._rows[at].fold, self._rows[at].cluster) for at in of_stack}
         steps = int(self._counts[of_stack].sum())
-        products, attention, rest = map(float, np.exp(across.T @ gain))
+        products, attention, rest = map(float, np.exp(mean_of(context) + across.T @ gain))
         left = own - across.T @ np.linalg.solve(seen, across)
         return Fit(Factors(products, attention, rest, rows=steps, models=len(models)), left)
 

@@ -6,7 +6,13 @@ add to measured kernels, `PRIOR`, which weighs as much as `BROAD` frameworks do.
 attention are kernels of older years: `older_attention` of the file is what they come to. With it
 the mean error over data sets is nil, each predicted without its own framework. SMs that collectives
 take are in it, so the mixture states none. The point estimate is the mean of the logarithms.
+What they add to products is more on machines of another balance (`yantra.fabric.stacks.balance`).
 Stacks of TPUs have no vote: what XLA adds there says nothing of frameworks on GPUs.
+
+Who computes products in 8 bits or fewer has a framework of the years since there is hardware for
+it. So in products only frameworks that do it have a vote, and the prior adds nothing: they run in
+the libraries that the tables measure. Old kernels of attention are none then. Engines of inference
+have neither this nor what balance adds: `training_products` is what both come to.
 Collectives and messages take what was measured of them: no framework makes a link slower.
 
 Trade-off: few frameworks are shipped, so the prior has most of the weight; how far off that is, the
@@ -22,10 +28,13 @@ from statistics import fmean
 
 from yantra.accuracy.fit import Factors
 from yantra.fabric import stacks
+from yantra.fabric.stacks.balance import PRIOR, products_on
 from yantra.fabric.stacks.choice import UNKNOWN
 from yantra.fabric.stacks.types import ANY, FACTORS, Stack
 
-PRIOR, BROAD = 1.22, 4
+BROAD = 4
+EIGHT = " fp8"
+"""What keys of terms in 8 bits and fewer end in."""
 _TPU = "tpu"
 
 
@@ -48,7 +57,7 @@ def unknown_without(framework: str) -> Stack:
     base, every = stacks.load(UNKNOWN), shipped()
     machines = []
     for machine, terms in base.machines:
-        factors = mixture(every, framework, terms.older_attention.value or 1.0)
+        factors = mixture_on(machine, every, terms.older_attention.value or 1.0, framework)
         changed = {
             name: getattr(terms, name).replace(value=getattr(factors, name))
             for name in (*FACTORS, "communication")
@@ -57,7 +66,27 @@ def unknown_without(framework: str) -> Stack:
     return base.replace(machines=tuple(machines))
 
 
-def mixture(of: Iterable[Stack], without: str = "", older: float = 1.0) -> Factors:
+def in_eight_bits(stack: Stack) -> bool:
+    """Return whether a stack has steps in 8 bits or fewer."""
+    return any(key.endswith((" fp8", " fp4")) for key, _ in stack.machines)
+
+
+def mixture_on(machine: str, of: Iterable[Stack], older: float = 1.0, without: str = "") -> Factors:
+    """Return the factors of a mixture at a key of its file; see `mixture`."""
+    if not machine.endswith(EIGHT):
+        products = PRIOR if machine == ANY else products_on(machine)
+        return mixture(of, without, older, (products, PRIOR, PRIOR))
+    of = list(of)
+    eight = mixture(filter(in_eight_bits, of), without, prior=(1.0, PRIOR, PRIOR))
+    return mixture(of, without)._replace(products=eight.products)
+
+
+def mixture(
+    of: Iterable[Stack],
+    without: str = "",
+    older: float = 1.0,
+    prior: tuple[float, float, float] = (PRIOR,) * 3,
+) -> Factors:
     """Return the factors of a mixture of stacks `without` those of a framework.
 
     `older` is by how much kernels of any year make attention of the whole mixture longer.
@@ -70,7 +99,7 @@ def mixture(of: Iterable[Stack], without: str = "", older: float = 1.0) -> Facto
             votes[stack.framework][stack.generation].append(stack)
 
     def mean(name: str) -> float:
-        prior = log(PRIOR) + (age if name == "attention" else 0.0)
+        broad = log(prior[FACTORS.index(name)]) + (age if name == "attention" else 0.0)
         told = (
             fmean(
                 fmean(log(getattr(stack.terms()[1], name).value) for stack in releases)
@@ -78,7 +107,7 @@ def mixture(of: Iterable[Stack], without: str = "", older: float = 1.0) -> Facto
             )
             for own in votes.values()
         )
-        return exp((sum(told) + BROAD * prior) / (len(votes) + BROAD))
+        return exp((sum(told) + BROAD * broad) / (len(votes) + BROAD))
 
     products, attention, rest = map(mean, FACTORS)
     return Factors(products, attention, rest, communication=1.0 / rest)

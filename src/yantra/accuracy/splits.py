@@ -124,6 +124,31 @@ def _fit_of(row: Row, parts: Sequence[Parts], observed: Observed, unseen: bool) 
     return fit, SAME if same else "same stack, other machines, kinds or releases"
 
 
+def on_left_out_machines(parts: Sequence[Parts]) -> dict[str, list[float]]:
+    """Return ours over measured with factors from other machines of the stack, by machine.
+
+    Of stacks with steps on several machines, without a profile; the sums of parts count.
+    """
+    observed = Observed(one for one in parts if not one.row.profile)
+    machines = {(one.row.stack, one.row.cluster) for one in parts if not one.row.profile}
+    several = {stack for stack, _ in machines if sum(of == stack for of, _ in machines) > 1}
+    known: dict[Key, Factors] = {}
+    found: dict[str, list[float]] = defaultdict(list)
+    for one in parts:
+        row = one.row
+        if row.profile or row.stack not in several:
+            continue
+        key = context_of(row), row.fold
+        if key not in known:
+
+            def counts(other: Row, row: Row = row) -> bool:
+                return other.fold != row.fold and other.cluster != row.cluster
+
+            known[key] = observed.at(context_of(row), counts).factors
+        found[row.cluster].append(known[key].of(one) / row.seconds)
+    return dict(sorted(found.items()))
+
+
 def residuals(rows: Iterable[Judged]) -> list[tuple[Row, float]]:
     """Return the logarithms of measured / predicted."""
     return [(one.parts.row, log(one.parts.row.seconds / one.seconds)) for one in rows]

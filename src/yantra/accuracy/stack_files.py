@@ -21,7 +21,7 @@ import numpy as np
 from yantra.accuracy import default
 from yantra.accuracy.effects import Fit, Observed, context_of, precision
 from yantra.accuracy.fit import Factors, Parts, beside_profile
-from yantra.accuracy.mixture import PRIOR, mixture, on_gpus, shipped
+from yantra.accuracy.mixture import EIGHT, PRIOR, mixture, mixture_on, on_gpus, shipped
 from yantra.accuracy.rows import UNKNOWN, Row, file_name
 from yantra.accuracy.splits import Judged, Ran, judged, pooled, residuals, shape_of, widths_by_plan
 from yantra.base.output import write_text
@@ -66,18 +66,31 @@ def unknown() -> str:
         lines += [f"copies: {_number(before.copies)}", ""]
     lines += [*before.lines(), "machines:"]
     ours = default.recorded()
-    models = len({(one.row.fold, one.row.cluster) for one in ours})
-    said = f"fitted to {len(ours)} steps of {models} models [rows]"
     now = f"a mixture of {len(every)} stacks and what frameworks add, {PRIOR} [rows]"
     for machine, terms in before.machines:
-        whole = mixture(every, older=terms.older_attention.value or 1.0)
-        whole = whole._replace(rows=len(ours), models=models)
-        width = default.half_width(ours)
+        eight = machine.endswith(EIGHT)
+        of = [one for one in ours if default.key_of(one.row)[1] == eight]
+        models = len({(one.row.fold, one.row.cluster) for one in of})
+        whole = mixture_on(machine, every, terms.older_attention.value or 1.0)
+        whole = whole._replace(rows=len(of), models=models)
+        longer = whole.products / mixture(every).products
+        terms = terms.replace(training_products=_longer(longer))
+        width = default.width_on((machine.removesuffix(EIGHT), eight), ours)
         made = _terms(machine, whole, width, terms)
         told = "half of the interval, of which 90 % are 1.645 deviations [rows]"
         made.append(f'    apart: {{value: {width / NINETY:.3f}, basis: derived, source: "{told}"}}')
+        if terms.attention_apart != NOTHING:
+            made.append(f"    attention_apart: {_number(terms.attention_apart)}")
+        said = f"fitted to {len(of)} steps of {models} models [rows]"
         lines += [line.replace(said, now) for line in made]
     return "\n".join(lines) + "\n"
+
+
+def _longer(products: float) -> Number:
+    if abs(products - 1.0) < 5e-4:
+        return NOTHING
+    said = "that of the mixture without what precision and balance say of training [rows]"
+    return NOTHING.replace(value=products, written=f"{products:.3f}", basis="derived", source=said)
 
 
 def file_of(

@@ -35,7 +35,7 @@ from yantra.accuracy.metrics import (
 )
 from yantra.accuracy.ranking import LEAST_PLANS, Ranking, group_of, ranking_of
 from yantra.accuracy.rows import LEFT_OUT, NO_PLAN, Row, datasets, rows
-from yantra.accuracy.splits import Judged, Ran, judged, with_intervals
+from yantra.accuracy.splits import Judged, Ran, judged, on_left_out_machines, with_intervals
 from yantra.base.documents import read_text
 from yantra.base.errors import ConfigError, did_you_mean
 
@@ -79,7 +79,10 @@ class Total(NamedTuple):
 
 
 class Report(NamedTuple):
-    """All figures of a run; `memory` are errors of peak memory by data set."""
+    """All figures of a run; `memory` are errors of peak memory by data set.
+
+    `left_out` are those of a machine with factors from others, of other models, of the stack.
+    """
 
     lines: tuple[Line, ...]
     machines: tuple[Total, ...]
@@ -91,6 +94,7 @@ class Report(NamedTuple):
     ranking: Ranking | None
     refused: tuple[tuple[str, str, str], ...]
     memory: Mapping[str, Errors]
+    left_out: Mapping[str, Errors]
 
 
 def predicted_now(
@@ -232,6 +236,7 @@ def report(
             [one for one in rows_ if one.parts.row.dataset == dataset] for rows_ in (known, unseen)
         )
     bands = [one.band for one in known]
+    of_all = [one for one in parts if dataset in (None, one.row.dataset)]
     ranking = ranking_of((one.parts.row, one.seconds) for one in known)
     return Report(
         lines=tuple(_lines(known, unseen)),
@@ -244,6 +249,7 @@ def report(
         ranking=ranking,
         refused=refused,
         memory=memory_errors(memory),
+        left_out={name: errors(of) for name, of in on_left_out_machines(of_all).items()},
     )
 
 
@@ -303,7 +309,9 @@ def as_dict(found: Report) -> dict[str, Any]:
         line._asdict() | {key: getattr(line, key)._asdict() for key in ("raw", "known", "unseen")}
         for line in found.lines
     ]
-    memory = {name: one._asdict() for name, one in found.memory.items()}
+    memory, left_out = (
+        {name: one._asdict() for name, one in of.items()} for of in (found.memory, found.left_out)
+    )
     totals = {
         key: [
             {name: part for name, part in one._asdict().items() if name != "ranking"}
@@ -313,7 +321,7 @@ def as_dict(found: Report) -> dict[str, Any]:
         ]
         for key in ("machines", "frameworks")
     }
-    whole = found._asdict() | {"lines": lines, "memory": memory} | totals
+    whole = found._asdict() | {"lines": lines, "memory": memory, "left_out": left_out} | totals
     del whole["ranking"]
     return whole | _ranking(found.ranking)
 
@@ -365,6 +373,11 @@ def table(found: Report) -> list[str]:
             f"* The plan that we rank first takes {of.regret.mean:.1%} longer than the best of "
             f"its group on average, and at most {of.regret.ninety:.1%} in 90 % of the groups.",
         ]
+    if found.left_out:
+        of_machines = (
+            f"{name} {one.mean:.1%} of {one.rows}" for name, one in found.left_out.items()
+        )
+        lines.append(f"* A machine left out, other models alone: {', '.join(of_machines)} steps.")
     lines += [
         f"* Peak memory of {name}: {peak.mean:.1%} off on average over {peak.rows} steps, from "
         f"{peak.low:+.1%} to {peak.high:+.1%}."

@@ -16,7 +16,7 @@ from yantra.base.errors import YantraError
 from yantra.compile import Model as Compiled
 from yantra.compile import compile, compile_like
 from yantra.fabric.stacks.types import Stack
-from yantra.run.interval import bounds, class_widths, responses, stated_by_stack, stated_of
+from yantra.run.interval import beside, bounds, class_widths, responses, stated_by_stack, stated_of
 from yantra.run.simulate import run
 from yantra.scenario import Scenario, Templates
 from yantra.scenario.named import parts_at
@@ -36,7 +36,7 @@ class Step(NamedTuple):
 
     `shares` are those of products, attention and the rest in the time: by how much its logarithm
     grows with those of the factors, `widths` what their kernels may be off by. `low` and `high` are
-    in s, and 0 where the stack has none.
+    in s, and 0 where the stack has none; `beside` is the half-width that is not the stack's.
     """
 
     row: Row
@@ -46,6 +46,7 @@ class Step(NamedTuple):
     low: float
     high: float
     widths: tuple[float, ...] = ()
+    beside: float = 0.0
 
     @property
     def off(self) -> float:
@@ -101,7 +102,8 @@ def _step(row: Row, name: str, model: Compiled, intervals: bool) -> Step:
         return Step(row, name, seconds, (), 0.0, 0.0)
     shares, widths = responses(result), class_widths(model)
     low = high = 0.0
+    added = beside(model, shares, widths)
     if stated_by_stack(model):
         low, high = bounds(stated_of(model, shares, widths))
     told = tuple(map(float, shares))
-    return Step(row, name, seconds, told, low * seconds, high * seconds, tuple(widths))
+    return Step(row, name, seconds, told, low * seconds, high * seconds, tuple(widths), added)

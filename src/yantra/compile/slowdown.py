@@ -46,9 +46,9 @@ def is_inference(kernels: Kernels) -> bool:
 class Slowdown(NamedTuple):
     """Factors of products, attention, `rest` and communication; launch time.
 
-    Stragglers are in all; `rest` is in the launch time. With `graphs` only training has launches
-    and `older` attention: inference replays CUDA graphs. `taken` is collectives' share of units
-    beside kernels.
+    Stragglers are in all; `rest` is in the launch time. With `graphs` only training has launches,
+    `older` attention and products longer by `training`: inference replays CUDA graphs. `taken` is
+    collectives' share of units beside kernels.
     """
 
     products: float = 1.0
@@ -58,6 +58,7 @@ class Slowdown(NamedTuple):
     launch_ns: float = 0.0
     graphs: bool = False
     older: float = 1.0
+    training: float = 1.0
     waits: bool = False
     taken: float = 0.0
 
@@ -82,7 +83,11 @@ class Slowdown(NamedTuple):
         import numpy as np
 
         if self.graphs and is_inference(kernels):
-            current = self._replace(attention=self.attention / self.older, launch_ns=0.0)
+            current = self._replace(
+                products=self.products / self.training,
+                attention=self.attention / self.older,
+                launch_ns=0.0,
+            )
             return current._replace(graphs=False).of(kernels, estimates)
         of_class = np.array([self.factor(name) for name in kernels.op_classes])
         factor = of_class[kernels.op_class]
@@ -147,6 +152,7 @@ def slowdown_on(stack: Stack | None, topology: Topology, *, hosted: bool = False
         launch_ns=0.0 if hosted else stack.launch_ns * stack.rest * straggling,
         graphs=stack.graphs == "inference",
         older=stack.older_attention,
+        training=stack.training_products,
         waits=stack.host_waits,
         taken=stack.taken,
     )

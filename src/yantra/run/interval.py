@@ -33,6 +33,8 @@ if TYPE_CHECKING:
     from yantra.compile import Model
     from yantra.result import Result
 
+    Shares = Sequence[float] | NDArray[np.float64]
+
 STEP = 0.02
 COPIED = 0.53
 """The logarithm by which kernel times copied from another GPU err in nine of ten cases: five models
@@ -49,10 +51,8 @@ def interval(result: Result) -> Interval | None:
     stack = model.scenario.stack
     if stack is None or not stack.interval or not result.makespan_ns:
         return None
-    stated = stated_by_stack(model)
-    if of_another(model):
-        stated = stated_of(model, responses(result), class_widths(model))
-    stated = hypot(stated, COPIED * model.graphs.kept)
+    shares, widths = (responses(result), class_widths(model)) if of_another(model) else ((), ())
+    stated = hypot(stated_of(model, shares, widths), COPIED * model.graphs.kept)
     low, high = bounds(stated)
     if model.kernels:
         from yantra.compile.capped import soonest
@@ -101,15 +101,24 @@ def away(model: Model) -> float:
     return 0.0 if stack is None else stack.distance(whole(plan, "tp"))
 
 
-def stated_of(model: Model, shares: NDArray[np.float64], widths: Sequence[float]) -> float:
-    """The stack's half-width for such a plan, as a logarithm.
+def stated_of(model: Model, shares: Shares, widths: Sequence[float]) -> float:
+    """The stack's half-width for such a plan, as a logarithm, with what comes on top."""
+    return hypot(stated_by_stack(model), beside(model, shares, widths))
 
-    For tables scaled from another device the classes' error comes on top.
+
+def beside(model: Model, shares: Shares, widths: Sequence[float]) -> float:
+    """What comes on top: attention whose library nobody knows, tables scaled from another device.
+
+    The share of attention is that of kernel time, so a run needs no other.
     """
-    stated = stated_by_stack(model)
-    if not of_another(model):
-        return stated
-    return hypot(stated, _NINETY * of_classes(shares, widths))
+    stack = model.scenario.stack
+    assert stack is not None
+    of_attention = 0.0
+    if stack.attention_apart and not (stack.graphs == "inference" and _is_inference(model)):
+        of_class = [time for _, time in _class_times(model)]
+        of_attention = stack.attention_apart * of_class[1] / (sum(of_class) or 1.0)
+    scaled = of_classes(shares, widths) if of_another(model) else 0.0
+    return _NINETY * hypot(of_attention, scaled)
 
 
 def of_another(model: Model) -> bool:
@@ -135,10 +144,10 @@ def _is_inference(model: Model) -> bool:
     return bool(model.kernels) and all(is_inference(timed.kernels) for timed in model.kernels)
 
 
-def of_classes(shares: NDArray[np.float64], widths: Sequence[float]) -> float:
+def of_classes(shares: Shares, widths: Sequence[float]) -> float:
     import numpy as np
 
-    return sqrt(float(np.sum((shares * np.array(widths)) ** 2)))
+    return sqrt(float(np.sum((np.array(shares) * np.array(widths)) ** 2)))
 
 
 def bounds(stated: float) -> tuple[float, float]:
@@ -164,6 +173,11 @@ def responses(result: Result) -> NDArray[np.float64]:
 
 
 def class_widths(model: Model) -> list[float]:
+    return [width / time if time else 0.0 for width, time in _class_times(model)]
+
+
+def _class_times(model: Model) -> list[list[float]]:
+    """Of each class its time times its kernels' widths, and its time."""
     import numpy as np
 
     sums = {name: [0.0, 0.0] for name in _CLASSES}
@@ -178,7 +192,7 @@ def class_widths(model: Model) -> list[float]:
             into = sums[class_of(op_class)]
             into[0] += float(np.sum((time * width)[rows]))
             into[1] += float(np.sum(time[rows]))
-    return [width / time if time else 0.0 for width, time in sums.values()]
+    return list(sums.values())
 
 
 def rests_on(model: Model) -> str:

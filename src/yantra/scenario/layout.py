@@ -603,6 +603,11 @@ STACK = StackSection(
             Number(above=0),
             "the part of `attention` that jobs of `graphs` do not have",
         ),
+        "training_products": (
+            "training_products",
+            Number(above=0),
+            "the part of `products` that jobs of `graphs` do not have",
+        ),
         "graphs_interval": (
             "graphs_interval",
             Number(at_least=0),
@@ -628,6 +633,11 @@ STACK = StackSection(
             "apart",
             Number(at_least=0),
             "how far a step is from the nearest measured one: a standard deviation, as a logarithm",
+        ),
+        "attention_apart": (
+            "attention_apart",
+            Number(at_least=0),
+            "how far attention may be off where its library is unknown, like `apart`",
         ),
         "measured_tp": ("measured_tp", Many(Whole(at_least=1)), "tensor parallelism of those"),
     },

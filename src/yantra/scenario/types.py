@@ -366,13 +366,14 @@ class Stack(Record):
     Factors: `products`, `attention`, `rest` (other kernels, messages, collectives), and
     `communication` on top for the last two. All kernels take at least their launches, `launch_ns`
     times `rest` each; with `graphs: inference` only in training, as inference replays CUDA graphs,
-    and has attention without `older_attention`. If the host `host_waits` every layer, each kernel
-    takes at least its launch. `straggling` slows everything per doubling of nodes beyond 64.
-    Collectives take the share `taken` of SMs from concurrent kernels. `interval` is half the 90 %
-    interval of a step time's logarithm, 0 if unknown; `graphs_interval`, if not 0, that of an
-    iteration with `graphs`; `plans` have their own, the most specific counts. `apart` is how far a
-    step is from the nearest measured one, of a tp of `measured_tp`: a standard deviation of the
-    logarithm of its time.
+    and has attention without `older_attention` and products without `training_products`. If the
+    host `host_waits` every layer, each kernel takes at least its launch. `straggling` slows
+    everything per doubling of nodes beyond 64. Collectives take the share `taken` of SMs from
+    concurrent kernels. `interval` is half the 90 % interval of a step time's logarithm, 0 if
+    unknown; `graphs_interval`, if not 0, that of an iteration with `graphs`; `plans` have their
+    own, the most specific counts. `apart` is how far a step is from the nearest measured one, of a
+    tp of `measured_tp`: a standard deviation of the logarithm of its time. `attention_apart` is
+    that of `attention` where its library is unknown.
     """
 
     name: str | None = None
@@ -383,6 +384,7 @@ class Stack(Record):
     launch_ns: Amount[float] = amount(0.0)
     graphs: ReplayedJobs = "none"
     older_attention: float = 1.0
+    training_products: float = 1.0
     graphs_interval: float = 0.0
     host_waits: bool = False
     straggling: float = 0.0
@@ -390,6 +392,7 @@ class Stack(Record):
     interval: float = 0.0
     plans: tuple[PlanInterval, ...] = ()
     apart: float = 0.0
+    attention_apart: float = 0.0
     measured_tp: tuple[int, ...] = ()
 
     def interval_of(self, tp: int | None, micro_batch: int | None) -> float:

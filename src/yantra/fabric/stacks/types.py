@@ -24,8 +24,8 @@ NOTHING = Number(value=0.0, unit="", written="0", source="none known")
 EIGHT_BITS = ("fp8", "int8", "fp4")
 
 FACTORS = ("products", "attention", "rest")
-GIVEN = ("older_attention", "launch", "straggling", "taken")
-OTHERS = ("communication", *GIVEN, "interval", "apart")
+GIVEN = ("older_attention", "training_products", "launch", "straggling", "taken")
+OTHERS = ("communication", *GIVEN, "interval", "apart", "attention_apart")
 """The terms that a stack must state on every machine, those not fitted, and all that it may."""
 
 DENSE, MOE = "dense", "moe"
@@ -52,10 +52,12 @@ class Terms(Record):
     `rows` is how many measured steps they rest on, `models` of how many models. They were fitted
     beside the kernels of `profile`, by its name or path, or beside tables alone. What is not fitted
     but known of the framework is where a fit starts: `launch`, `straggling`, `taken`, the share of
-    a device that its collectives take from kernels beside them, and `older_attention`, how much
-    longer attention takes with the kernels of its year than with those of the tables. `attention`
-    has that in it. `apart` is how far another model's step is from those measured, whose plans have
-    a `measured_tp`: a standard deviation of a logarithm.
+    a device that its collectives take from kernels beside them, `older_attention`, how much longer
+    attention takes with the kernels of its year than with those of the tables, and
+    `training_products`, how much longer products are in training than where graphs are replayed.
+    `attention` and `products` have those in them. `apart` is how far another model's step is from
+    those measured, whose plans have a `measured_tp`: a standard deviation of a logarithm.
+    `attention_apart` is that of `attention` where nobody knows of which year its kernels are.
     """
 
     products: Number
@@ -63,9 +65,11 @@ class Terms(Record):
     rest: Number
     interval: Number
     apart: Number
+    attention_apart: Number
     launch: Number
     communication: Number
     older_attention: Number
+    training_products: Number
     straggling: Number
     taken: Number
     rows: int
@@ -168,12 +172,12 @@ class Stack(Record):
     def terms(self, cluster: str | None = None, dtype: str | None = None) -> tuple[str, Terms]:
         """Return the terms of a machine and the key they stand at: its own, or those of `any`.
 
-        Those of products in 8 bits and fewer stand at `<cluster> fp8` where they differ, and those
-        in 4 at `<cluster> fp4`.
+        Those of products in 8 bits and fewer stand at `<cluster> fp8` where they differ, or at
+        `any fp8`, and those in 4 at `<cluster> fp4`.
         """
         known = dict(self.machines)
         keys = [f"{cluster} fp4"] if dtype == "fp4" else []
-        keys += [f"{cluster} fp8"] if dtype in EIGHT_BITS else []
+        keys += [f"{cluster} fp8", f"{ANY} fp8"] if dtype in EIGHT_BITS else []
         for key in (*keys, cluster or ANY):
             if key in known:
                 return key, known[key]
@@ -201,6 +205,7 @@ class Stack(Record):
         return (
             {"graphs": self.graphs.jobs}
             | ({"older_attention": older} if older else {})
+            | ({"training_products": longer} if (longer := terms.training_products.value) else {})
             | ({"graphs_interval": own.value} if own else {})
         )
 
@@ -209,6 +214,8 @@ class Stack(Record):
         key, terms = self.terms(cluster, dtype)
         older = terms.older_attention.value if self.attention_library else 0.0
         is_other = key == ANY and cluster is not None and self.framework != UNKNOWN
+        # Terms of `any` alone are somebody's own for all machines.
+        longer = _balanced(cluster, dtype) if is_other and len(self.machines) > 1 else 1.0
         plans = [
             {"tp": one.tp, "interval": one.interval.value}
             | ({} if one.micro_batch is None else {"micro_batch": one.micro_batch})
@@ -218,7 +225,7 @@ class Stack(Record):
             "name": self.name
             + (" (of other machines)" if is_other else "")
             + (f" ({self.chosen_by})" if self.chosen_by else ""),
-            "products": terms.products.value,
+            "products": terms.products.value * longer,
             "attention": terms.attention.value / (older or 1.0),
             "rest": terms.rest.value,
             "launch": units.exact(terms.launch.value, "ns"),
@@ -229,5 +236,17 @@ class Stack(Record):
             "communication": terms.communication.value or 1.0,
             "interval": terms.interval.value,
             **({"apart": terms.apart.value} if terms.apart.value else {}),
+            **(
+                {"attention_apart": terms.attention_apart.value}
+                if terms.attention_apart.value and not self.attention_library
+                else {}
+            ),
             **({"measured_tp": list(terms.measured_tp)} if terms.measured_tp else {}),
         }
+
+
+def _balanced(cluster: str | None, dtype: str | None) -> float:
+    """Return how much longer products are on a machine that a stack was not measured on."""
+    from yantra.fabric.stacks.balance import PRIOR, products_on
+
+    return products_on(cluster) / PRIOR if cluster and dtype not in EIGHT_BITS else 1.0
