@@ -68,14 +68,16 @@ PacketNetwork::PacketNetwork(const NetworkSetup& setup)
       probe_(setup.engine.recorder()),
       tiers_(setup.parameters, ways_),
       parting_(parting(setup)),
-      simulator_(parting_.fabric, settings_, *this, {0, parting_.of.parts, parting_.of.part_of}),
       changes_(setup.parameters, ways_.links(), setup.engine.queue, changes, known),
       orders_(settings_.quirks == 0 ? setup.rank_order() : std::vector<u16>()),
       clock_{settings_.ticks_per_ns(), setup.semantics.scale.ticks_per_ns()},
-      routes_(ways_, tiers_, simulator_, settings_.entropies),
-      repeats_(simulator_, *this, why_not_skip().empty()) {
-    if (settings_.skip == packet::Skip::required && !why_not_skip().empty()) {
-        throw Unsupported("network.skip: required, and nothing can be skipped: " + why_not_skip());
+      islands_(parting_.fabric, settings_, *this, {0, parting_.of.parts, parting_.of.part_of},
+               why_not_remember().empty() && setup.threads.why_one.empty(),
+               {why_not_remember().empty(), why_not_skip().empty()}),
+      simulator_(islands_.first()),
+      routes_(ways_, tiers_, simulator_, settings_.entropies) {
+    if (settings_.skip == packet::Skip::required && !why_not_remember().empty() && !why_not_skip().empty()) {
+        throw Unsupported("network.skip: required, and nothing can be skipped: " + why_not_remember());
     }
     if (parting_.of.parts > 1) {
         packet::Observer& own = *this;
@@ -97,6 +99,11 @@ PacketNetwork::Parting PacketNetwork::parting(const NetworkSetup& setup) {
 
 std::string PacketNetwork::why_not_skip() const {
     const std::string refused = packet::Repeats::refusal(settings_);
+    return refused.empty() ? why_not_remember() : refused;
+}
+
+std::string PacketNetwork::why_not_remember() const {
+    const std::string refused = packet::Episodes::refusal(settings_);
     return !refused.empty()       ? refused
            : tiers_.any()         ? "a tier goes by formula"
            : changes_.any()       ? "links change"
@@ -134,12 +141,18 @@ void PacketNetwork::send(const Message& message, Notice arrived, Notice departed
 }
 
 const PacketRoutes::OfPair& PacketNetwork::routes_between(u32 from, u32 to) {
-    if (parting_.others == nullptr || routes_.knows(from, to)) {
+    if (routes_.knows(from, to)) {
         return routes_.between(from, to);
     }
-    parting_.others->rest();
+    if (parting_.others != nullptr) {
+        parting_.others->rest();
+    }
     const PacketRoutes::OfPair& found = routes_.between(from, to);
-    parting_.others->add_hops();
+    if (parting_.others != nullptr) {
+        parting_.others->add_hops();
+    } else if (found.formula == none) {
+        islands_.check(simulator_.routes().links_of(found.data), simulator_.routes().links_of(found.acks));
+    }
     return found;
 }
 
@@ -151,9 +164,10 @@ void PacketNetwork::send_packets(u32 number) {
     if (parting_.others != nullptr) {
         parting_.others->goes_on();
     }
-    repeats_.send({number, std::max<u64>(transit.bytes, 1), routes.data, routes.acks, routes.first_way, routes.ways,
-                     transit.source, transit.destination, none, order_of(transit.source), routes.target},
-                    std::max(now, simulator_.now()));
+    islands_.send(simulator_.routes()[routes.data].index(),
+                  {number, std::max<u64>(transit.bytes, 1), routes.data, routes.acks, routes.first_way, routes.ways,
+                   transit.source, transit.destination, none, order_of(transit.source), routes.target},
+                  now);
     ++progress_.under_way;
     wake();
 }
@@ -215,12 +229,14 @@ void PacketNetwork::run_to_now() {
     if (parting_.others != nullptr) {
         reach(clock_.of_packets(queue_.now()));
     }
-    repeats_.run_to(clock_.of_packets(queue_.now()), [this] {
-        simulator_.step();
+    const auto step = [this](packet::Simulator& simulator) {
+        simulator.step();
         if ((++progress_.since_look & (look_every - 1)) == 0) {
             look();
         }
-    });
+    };
+    const auto until = [this] { return queue_.empty() ? never_wakes : clock_.of_packets(queue_.next_time()); };
+    islands_.run_to(clock_.of_packets(queue_.now()), step, until);
 }
 
 // The others are beyond `tick` then.
@@ -237,7 +253,7 @@ void PacketNetwork::drain() {
         return;
     }
     if (parting_.others == nullptr) {
-        simulator_.run_before(~u64{0});
+        islands_.each([](packet::Simulator& simulator) { simulator.run_before(~u64{0}); });
         return;
     }
     while (!parting_.others->is_idle()) {
@@ -248,11 +264,11 @@ void PacketNetwork::drain() {
 
 void PacketNetwork::ranks_end() {
     const u64 now = clock_.of_packets(queue_.now());
-    repeats_.end(now);
+    islands_.end(now);
     catch_up();
     progress_.ranks_ended = true;
     if (parting_.others == nullptr) {
-        simulator_.watch().note_end(now);
+        islands_.note_end(now);
         return;
     }
     reach(now);
@@ -301,26 +317,29 @@ void PacketNetwork::catch_up() {
     if (parting_.others != nullptr && progress_.under_way == 0 && queue_.now() > 0) {
         reach(clock_.of_packets(queue_.now() - 1));
     }
-    while (progress_.under_way == 0 && !repeats_.replays() && !simulator_.empty() && clock_.of_engine(simulator_.next_time()) < queue_.now()) {
-        simulator_.step();
+    if (progress_.under_way > 0 || islands_.replays()) {
+        return;
     }
+    islands_.each([this](packet::Simulator& simulator) {
+        while (!simulator.empty() && clock_.of_engine(simulator.next_time()) < queue_.now()) {
+            simulator.step();
+        }
+    });
 }
 
 void PacketNetwork::wake() {
     if (progress_.under_way == 0) {
         return;
     }
-    if (repeats_.empty() && parting_.others == nullptr) {
+    const u64 own = islands_.next_time();
+    if (own == never_wakes && parting_.others == nullptr) {
         if (simulator_.faults().cut_senders() > 0) {
             return;   // they wait for a link
         }
         look();
         fail("a packet network with flows under way and nothing to do");
     }
-    const u64 own = simulator_.empty() ? ~u64{0} : simulator_.next_time();
-    const u64 of_packets = repeats_.replays()      ? repeats_.next_time()
-                           : parting_.others != nullptr ? std::min(own, parting_.others->end())
-                                                   : own;
+    const u64 of_packets = parting_.others != nullptr ? std::min(own, parting_.others->end()) : own;
     const u64 next = std::max(clock_.of_engine(of_packets), queue_.now());
     if (next < next_wake_.tick) {
         next_wake_.tick = next;
@@ -329,7 +348,7 @@ void PacketNetwork::wake() {
 }
 
 void PacketNetwork::received(u32 number) {
-    if (repeats_.hears(number, false) && !settings_.has(packet::Quirk::late_receiver)) {
+    if (!settings_.has(packet::Quirk::late_receiver)) {
         arrive(number);
     }
 }
@@ -341,9 +360,6 @@ void PacketNetwork::arrive(u32 number) {
 }
 
 void PacketNetwork::completed(u32 number) {
-    if (!repeats_.hears(number, true)) {
-        return;
-    }
     const Transit& transit = transits_[number];
     if (!transit.departed.kind.is_none()) {
         probe_.arrives(number);   // caused by the sender, too
@@ -363,9 +379,8 @@ void PacketNetwork::completed(u32 number) {
 std::vector<LinkUse> PacketNetwork::use() const {
     std::vector<LinkUse> found;
     const bool is_one = parting_.others == nullptr;
-    const std::vector<u64>& busy = is_one ? simulator_.watch().busy_at_end() : parting_.others->busy_at_end();
-    const HugeVector<packet::Port> of_parts = is_one ? HugeVector<packet::Port>() : parting_.others->ports();
-    const HugeVector<packet::Port>& ports = is_one ? simulator_.ports() : of_parts;
+    const std::vector<u64> busy = is_one ? islands_.busy_at_end() : parting_.others->busy_at_end();
+    const HugeVector<packet::Port> ports = is_one ? islands_.ports() : parting_.others->ports();
     for (u32 link = 0; link < ports.size(); ++link) {
         const packet::Port& port = ports[link];
         const u64 busy_ticks = busy.empty() ? port.busy_ticks : busy[link];
@@ -376,7 +391,8 @@ std::vector<LinkUse> PacketNetwork::use() const {
 
 // Throws Unsupported if flows cannot end.
 void PacketNetwork::look() const {
-    const std::optional<packet::Stuck> stuck = simulator_.stuck();
+    std::optional<packet::Stuck> stuck;
+    islands_.each([&stuck](const packet::Simulator& island) { stuck = stuck ? stuck : island.stuck(); });
     if (!stuck || changes_.any_down()) {
         return;
     }

@@ -17,7 +17,7 @@
 #include "network/link_changes.hpp"
 #include "network/network.hpp"
 #include "network/packet/followers.hpp"
-#include "network/packet/repeats.hpp"
+#include "network/packet/islands.hpp"
 #include "network/packet/simulator.hpp"
 #include "network/packet_clock.hpp"
 #include "network/packet_routes.hpp"
@@ -86,6 +86,7 @@ private:
     void end_span(u32 link);
     void end_spans();
     void catch_up();
+    std::string why_not_remember() const;
     std::string why_not_skip() const;
     void run_to_now();
     void wake_to_now();
@@ -115,12 +116,12 @@ private:
     WaysProbe probe_;
     const FormulaTiers tiers_;
     Parting parting_;
-    packet::Simulator simulator_;    // of all, or of the first part
     LinkChanges changes_;
     const std::vector<u16> orders_;   // of ranks; not of switches that take part
     const PacketClock clock_;
+    packet::Islands islands_;
+    packet::Simulator& simulator_;    // of all, or of the first part or island
     PacketRoutes routes_;
-    packet::Repeats repeats_;
     Pool<Transit> transits_;
     std::vector<OpenSpan> open_;   // by link, of a recorded run
     std::vector<u32> held_;        // messages without a way when sent

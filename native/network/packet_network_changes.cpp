@@ -120,15 +120,15 @@ bool PacketNetwork::crosses_avoided(const PacketRoutes::OfPair& routes) const {
 }
 
 NetworkReport PacketNetwork::report() {
-    if (repeats_.replays()) {   // ranks have not ended
-        repeats_.end(progress_.under_way == 0 ? repeats_.heard_at() : clock_.of_packets(queue_.now()));
+    if (islands_.replays()) {   // ranks have not ended
+        islands_.end(progress_.under_way == 0 ? islands_.told_at() : clock_.of_packets(queue_.now()));
     }
     drain();
     end_spans();
     NetworkReport found{ways_.busiest(use()), disturbance_, transits_.taken(),
-                        parting_.others == nullptr ? simulator_.watch().seen() : parting_.others->seen()};
+                        parting_.others == nullptr ? islands_.seen() : parting_.others->seen()};
     found.wakes = next_wake_.handled;
-    found.own_events = parting_.others == nullptr ? simulator_.events() : parting_.others->events();
+    found.own_events = parting_.others == nullptr ? islands_.events() : parting_.others->events();
     found.threads = {parting_.of.parts, parting_.of.why};
     found.disturbance.lost_packets = simulator_.faults().lost().packets;
     found.disturbance.lost_bytes = simulator_.faults().lost().bytes;

@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "base/cores.hpp"
+#include "network/packet/episodes.hpp"
 #include "network/packet/packets.hpp"
-#include "network/packet/repeats.hpp"
 
 namespace yantra::inline YANTRA_RUN {
 
@@ -36,8 +36,8 @@ std::string why_one_part(const NetworkSetup& setup, const packet::Settings& sett
         return "a tier goes by formula";
     }
     const bool skips = settings.skip == packet::Skip::required ||
-                       (!is_asked && packet::Repeats::refusal(settings).empty());
-    return skips ? "steps that repeat are skipped; with network.skip: off it may take more" : "";
+                       (!is_asked && packet::Episodes::refusal(settings).empty());
+    return skips ? "what repeats is skipped; with network.skip: off it may take more" : "";
 }
 
 packet::Demand demand_of(const NetworkSetup& setup, const packet::Settings& settings,

@@ -94,7 +94,7 @@ def test_any_number_gives_the_same(
         ("look: samples", "queues and rates over time are noted in one order; take network.look"),
         ("look: nothing, semantics: ns3_fork", "the semantics ns3-fork go by the order in which"),
         ("look: nothing, preset: uec", "where packets are lost or overtake each other, both ends"),
-        ("look: nothing, skip: required", "steps that repeat are skipped; with network.skip: off"),
+        ("look: nothing, skip: required", "what repeats is skipped; with network.skip: off it may"),
         ("look: nothing, preset: hpcc_pint", "switches learn of the largest round trip at once"),
     ],
 )
@@ -121,7 +121,8 @@ def test_what_switches_alone_can_share_is_shared(tmp_path: Path) -> None:
 
 
 def test_auto_predicts_what_threads_gain(tmp_path: Path) -> None:
-    small = _ran(tmp_path, _job([(2, 10_000, 0, True)]), "preset: dcqcn", "auto").outcome
+    options = "preset: dcqcn, skip: off"
+    small = _ran(tmp_path, _job([(2, 10_000, 0, True)]), options, "auto").outcome
     assert small.threads == 1
     assert "12 hosts would gain" in small.why_threads or "1 core" in small.why_threads
 

@@ -125,8 +125,8 @@ def test_counts_are_whole_where_ranks_wait_for_ever(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("options", "why"),
     [
-        ("look: nothing, preset: dcqcn", "congestion control dcqcn"),
-        ("look: nothing, semantics: ns3_fork", "ns3_fork"),
+        ("look: nothing, preset: hpcc_pint", "hpcc_pint keeps something in ports"),
+        ("look: nothing, semantics: ns3_fork", "ns3-fork"),
         ("look: nothing, pauses: 0", "lost"),
         ("look: nothing, queue: drr", "queue drr"),
         ("look: nothing, one_window: 1", "one_window"),

@@ -1,6 +1,5 @@
 #include "fold/runtime/any_run.hpp"
 
-#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -42,17 +41,12 @@ public:
         }
     }
     void start() override {
-        watched([this] { whole_ ? whole_->start() : folded_->start(); });
+        again([this] { whole_ ? whole_->start() : folded_->start(); });
     }
     bool run_for(u64 events) override {
-        try {
-            return watched([this, events] {
-                return whole_ ? whole_->run_for(events) : folded_->run_for(events);
-            });
-        } catch (const OneThread& refused) {
-            begin_again(refused.why);
-            return false;
-        }
+        bool is_over = false;
+        again([&] { is_over = whole_ ? whole_->run_for(events) : folded_->run_for(events); });
+        return is_over;
     }
     Outcome outcome() const override { return whole_ ? whole_->outcome() : folded_->outcome(); }
     Outcome take_outcome() override { return whole_ ? whole_->take_outcome() : folded_->take_outcome(); }
@@ -98,10 +92,19 @@ private:
         }
         whole_->start();
     }
+    // From the beginning, if need be.
     template <class Do>
-    std::invoke_result_t<Do> watched(Do&& what) {
+    void again(Do&& what) {
         try {
-            return what();
+            watched(what);
+        } catch (const OneThread& refused) {
+            watched([&] { begin_again(refused.why); });
+        }
+    }
+    template <class Do>
+    void watched(Do&& what) {
+        try {
+            what();
         } catch (const TooLong& error) {
             late_ = yantra::late(whole_ ? *whole_ : folded_->simulation(), error);
             throw;

@@ -157,6 +157,8 @@ Apart::Apart(const FabricSpec& fabric, const Settings& settings, std::vector<Lis
     }
 }
 
+Apart::~Apart() = default;
+
 // Each flow as if it were alone, which is exact for one that is over equal links.
 void Apart::estimate() {
     const Transmission transmission(settings_.ticks_per_ns());

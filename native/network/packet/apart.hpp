@@ -38,6 +38,7 @@ public:
 
     // Precondition: refusal() is empty. They outlive it.
     Apart(const FabricSpec& fabric, const Settings& settings, std::vector<ListedFlow> flows);
+    ~Apart();
 
     // Handles some events. True: all are known, or refused().
     bool run_for(u64 events);

@@ -33,4 +33,10 @@ struct FlowSpec {
     u32 serial = 0;        // its sender's; 0: as many as began before, and one
 };
 
+// But for names, of flows over one way.
+inline bool are_alike(const FlowSpec& one, const FlowSpec& other) {
+    return one.data_route == other.data_route && one.ack_route == other.ack_route && one.bytes == other.bytes &&
+           one.order == other.order;
+}
+
 }  // namespace yantra::packet

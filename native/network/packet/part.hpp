@@ -1,4 +1,4 @@
-// Part: the devices of which a simulator handles the events, if it does not handle all.
+// Part: the devices, or links, of which a simulator handles the events, if it does not handle all.
 #pragma once
 
 #include <memory>
@@ -16,6 +16,7 @@ struct Part {
     std::vector<u8> part_of = {};                // by device
     std::shared_ptr<Routes> routes = nullptr;    // those of the first part, all known
     u32 flows = 0;                               // that it sends, at most
+    std::vector<u32> links = {};                 // that its packets cross; empty: any
 };
 
 }  // namespace yantra::packet

@@ -12,11 +12,6 @@ constexpr std::size_t most_counts = std::size_t{1} << 20;    // ports in what is
 constexpr u64 most_doublings = 5;   // of events a word of state until the next look: then one costs a hundredth
 constexpr u64 most_moments_without = u64{1} << 16;
 
-bool are_alike(const FlowSpec& one, const FlowSpec& other) {
-    return one.data_route == other.data_route && one.ack_route == other.ack_route && one.bytes == other.bytes &&
-           one.order == other.order;
-}
-
 }  // namespace
 
 std::string Repeats::refusal(const Settings& settings) {
@@ -45,14 +40,17 @@ std::string Repeats::refusal(const Settings& settings) {
     return settings.tells_crossings ? "the run is recorded" : "";
 }
 
-void Repeats::send(const FlowSpec& flow, u64 tick) {
+void Repeats::send(const FlowSpec& flow, u64 tick, bool is_after) {
     if (replays_) {
         now_.sent.push_back(flow);
         now_.sent_at = tick;
+        now_.is_after = is_after;
         return;
     }
     if (is_on_) {
         sent_.push_back(flow);
+        batch_at_ = tick;
+        batch_is_after_ = is_after;
     }
     simulator_.send(flow, tick);
 }
@@ -65,26 +63,20 @@ bool Repeats::hears(u32 flow, bool is_completed) {
     return !is_quiet_;
 }
 
-void Repeats::begin_run(u64 tick) {
-    const bool is_after = std::exchange(last_run_, tick) == tick;
+void Repeats::begin_run() {
     if (batch_ == sent_.size()) {
         return;
-    }
-    const bool heard_now = !moments_.empty() && heard_.size() > moments_.back().first_heard &&
-                           moments_.back().tick + heard_.back().after == tick;
-    if (is_after && !heard_now) {
-        known_.clear();   // not caused by what was heard: a replay would not know the order
     }
     if (sent_.size() > most_sent) {
         forget();
     }
     put_in_order(std::span(sent_).subspan(batch_));
-    moments_.push_back({tick, is_after, batch_, heard_.size()});
+    moments_.push_back({batch_at_, batch_is_after_, batch_, heard_.size()});
     for (std::size_t at = batch_; at < sent_.size(); ++at) {
         name(sent_[at].flow, last(), static_cast<u32>(at - batch_));
     }
     batch_ = sent_.size();
-    look_for_repetition(tick);
+    look_for_repetition(batch_at_);
 }
 
 // As they begin, so that two orders of sending are one.
@@ -147,7 +139,7 @@ void Repeats::look_for_repetition(u64 tick) {
 }
 
 // Of the flows under way in a state that returns, the oldest ends before it does.
-bool Repeats::begin_replay(const Known& from, AllCounts counts) {
+bool Repeats::begin_replay(const Known& from, const AllCounts& counts) {
     const std::size_t begin = from.moment - first_;
     now_ = Replay{};
     for (std::size_t at = moments_[begin].first_heard; at < moments_.back().first_heard; ++at) {
@@ -166,8 +158,7 @@ bool Repeats::begin_replay(const Known& from, AllCounts counts) {
             flows.push_back(flow.flow);
         }
     }
-    now_.before = from.counts;
-    now_.after = std::move(counts);
+    now_.counted = counts.since(from.counts);
     repeats_ = last() - from.moment;
     first_ = from.moment;
     moments_.erase(moments_.begin(), moments_.begin() + static_cast<std::ptrdiff_t>(begin));
@@ -180,35 +171,41 @@ u64 Repeats::next_time() const {
         return now_.sent_at;
     }
     const Moment& next = moments_[like(now_.moment) + 1];
-    const u64 until = next.tick - moments_[like(now_.moment)].tick;
-    return now_.tick + (now_.heard < next.first_heard ? std::min(until, heard_[now_.heard].after) : until);
+    const u64 missed = misses_at();
+    return now_.heard < next.first_heard ? std::min(missed, now_.tick + heard_[now_.heard].after) : missed;
 }
 
 bool Repeats::replay(u64 tick) {
+    const Moment& next = moments_[like(now_.moment) + 1];
     if (!now_.sent.empty()) {
         put_in_order(now_.sent);
         if (!is_as_before()) {
-            go_live(tick);
+            go_live(now_.sent_at, now_.is_after);
             return false;
         }
         go_on();
-    } else if (!hear(tick)) {
-        const std::size_t at = like(now_.moment);
-        if (tick >= now_.tick + (moments_[at + 1].tick - moments_[at].tick)) {   // nothing was sent then
-            go_live(tick);
-            return false;
-        }
+    } else if (tick >= misses_at()) {   // nothing was sent then
+        go_live(next_moment(), next.is_after);
+        return false;
     }
     hear(tick);
     return true;
 }
 
+u64 Repeats::next_moment() const {
+    const std::size_t at = like(now_.moment);
+    return now_.tick + (moments_[at + 1].tick - moments_[at].tick);
+}
+
+// When it is known that nothing is sent at the next moment.
+u64 Repeats::misses_at() const { return next_moment() + (moments_[like(now_.moment) + 1].is_after ? 1 : 0); }
+
 bool Repeats::is_as_before() const {
     const std::size_t at = like(now_.moment);
     const Moment& next = moments_[at + 1];
     const std::span<const FlowSpec> sent = sent_at(at + 1);
-    return now_.heard == next.first_heard && now_.sent_at == now_.tick + (next.tick - moments_[at].tick) &&
-           next.is_after == (now_.heard_at == now_.sent_at) &&
+    return now_.heard == next.first_heard && now_.sent_at == next_moment() &&
+           next.is_after == now_.is_after &&
            std::equal(sent.begin(), sent.end(), now_.sent.begin(), now_.sent.end(), are_alike);
 }
 
@@ -228,21 +225,19 @@ void Repeats::go_on() {
     }
 }
 
-// Returns whether there was something.
-bool Repeats::hear(u64 tick) {
+void Repeats::hear(u64 tick) {
     const std::size_t end = moments_[like(now_.moment) + 1].first_heard;
-    const std::size_t before = now_.heard;
     for (; now_.heard < end && now_.tick + heard_[now_.heard].after <= tick; ++now_.heard) {
         const Heard& heard = heard_[now_.heard];
         const u32 flow = flows_of(now_.moment - heard.back)[heard.place];
         heard.is_completed ? observer_.completed(flow) : observer_.received(flow);
-        now_.heard_at = tick;
     }
-    return now_.heard != before;
+    now_.told_at = tick;
 }
 
-void Repeats::go_live(u64 tick) {
-    do_again(tick);
+// All that is before `tick`, or of it, was told.
+void Repeats::go_live(u64 tick, bool with_it) {
+    do_again(tick, with_it);
     for (u64 moment = now_.first_kept; moment <= now_.moment; ++moment) {
         u32 place = 0;
         for (u32 flow : flows_of(moment)) {
@@ -250,21 +245,20 @@ void Repeats::go_live(u64 tick) {
         }
     }
     replays_ = false;
-    last_run_ = now_.heard_at;
     forget();
     first_ = now_.moment + 1;
     for (const FlowSpec& flow : std::exchange(now_.sent, {})) {
-        send(flow, now_.sent_at);
+        send(flow, now_.sent_at, now_.is_after);
     }
-    begin_run(tick);
+    begin_run();
 }
 
-void Repeats::do_again(u64 tick) {
+void Repeats::do_again(u64 tick, bool with_it) {
     const u64 end = first_ + repeats_;
     const u64 times = (now_.moment - end) / repeats_;
     const u64 base = end + times * repeats_;
     const u64 ticks = times * (moments_.back().tick - moments_.front().tick);
-    simulator_.state().leap(ticks, times, now_.before, now_.after);
+    simulator_.state().leap(ticks, times, now_.counted);
     simulator_.state().rename([&](u32 flow) {
         const OfFlow& of = of_flow_[flow];
         return flows_of(of.moment + times * repeats_)[of.place];
@@ -282,7 +276,7 @@ void Repeats::do_again(u64 tick) {
             simulator_.send(flow, then);
         }
     }
-    drain(tick, now_.heard_at == tick);
+    drain(tick, with_it);
     is_quiet_ = false;
 }
 
@@ -292,10 +286,15 @@ void Repeats::drain(u64 tick, bool with_it) {
     }
 }
 
-void Repeats::end(u64 tick) {
+void Repeats::settle(u64 tick) {
     if (replays_) {
-        go_live(tick);
+        go_live(tick, now_.told_at == tick);
     }
+    forget();
+}
+
+void Repeats::end(u64 tick) {
+    settle(tick);
     is_on_ = false;
 }
 

@@ -22,13 +22,14 @@ public:
     Repeats(Simulator& simulator, Observer& observer, bool is_on)
         : simulator_(simulator), observer_(observer), is_on_(is_on) {}
 
-    void send(const FlowSpec& flow, u64 tick);
+    // `is_after`: after what was heard in that tick.
+    void send(const FlowSpec& flow, u64 tick, bool is_after);
     // Handles all until `tick`, when all of that tick has been sent that will be before.
     // `step` handles an event of the simulator.
     template <class Step>
     void run_to(u64 tick, Step&& step) {
         if (is_on_ && !replays_) {
-            begin_run(tick);
+            begin_run();
         }
         if (replays_ && replay(tick)) {
             return;
@@ -41,11 +42,13 @@ public:
     bool empty() const { return !replays_ && simulator_.empty(); }
     // While it replays, when something is heard or should be sent.
     u64 next_time() const;
-    // While it replays: the last tick.
-    u64 heard_at() const { return now_.heard_at; }
+    // While it replays: the last tick of which all was heard.
+    u64 told_at() const { return now_.told_at; }
     // False: it was heard before.
     bool hears(u32 flow, bool is_completed);
-    // The simulator is then where it would be, and nothing is skipped any more.
+    // The simulator is then where it would be; nothing from before is known.
+    void settle(u64 tick);
+    // Also, nothing is skipped any more.
     void end(u64 tick);
 
 private:
@@ -87,32 +90,34 @@ private:
         u64 moment = 0;             // the present one
         u64 tick = 0;               // its
         std::size_t heard = 0;      // of `heard_`, the next
-        u64 heard_at = never_ran;   // the last tick
+        u64 told_at = never_ran;    // the last tick of which all was
         u64 most_back = 0;
         u64 first_kept = 0;         // moment
         std::deque<std::vector<u32>> flows;   // sent at the moments kept
         std::vector<FlowSpec> sent;   // at the next moment
         u64 sent_at = 0;
-        AllCounts before;
-        AllCounts after;
+        bool is_after = false;
+        AllCounts counted;            // in one repetition
     };
 
     // Recording.
-    void begin_run(u64 tick);
+    void begin_run();
     void put_in_order(std::span<FlowSpec> sent) const;
     void name(u32 flow, u64 moment, u32 place);
     void look_for_repetition(u64 tick);
     bool is_worth_a_look();
-    bool begin_replay(const Known& from, AllCounts counts);
+    bool begin_replay(const Known& from, const AllCounts& counts);
     void forget();
 
     // Replaying.
     bool replay(u64 tick);
+    u64 next_moment() const;
+    u64 misses_at() const;
     bool is_as_before() const;
     void go_on();
-    bool hear(u64 tick);
-    void go_live(u64 tick);
-    void do_again(u64 tick);
+    void hear(u64 tick);
+    void go_live(u64 tick, bool with_it);
+    void do_again(u64 tick, bool with_it);
     void drain(u64 tick, bool with_it);
 
     u64 last() const { return first_ + moments_.size() - 1; }
@@ -135,7 +140,8 @@ private:
     std::size_t batch_ = 0;         // of `sent_`: from here on at the next moment
     std::vector<Heard> heard_;
     std::vector<OfFlow> of_flow_;   // by its number
-    u64 last_run_ = never_ran;
+    u64 batch_at_ = 0;
+    bool batch_is_after_ = false;
     std::deque<Known> known_;
     Search search_;
     Replay now_;

@@ -35,7 +35,7 @@ Simulator::Simulator(const FabricSpec& fabric, const Settings& settings, Observe
       hosts_(all_, watch_, transmitter_, recovery_, switches_),
       recovery_(all_, transmitter_, hosts_),
       faults_(all_, queues_, watch_, transmitter_, switches_, hosts_, recovery_),
-      state_(all_, hosts_, switches_) {
+      state_(all_, hosts_, switches_, part.links) {
     if (part.routes != nullptr) {
         keep_hops();
     }

@@ -53,27 +53,39 @@ struct Counts {
 };
 
 struct AllCounts {
-    std::vector<Counts> of_ports;
+    std::vector<Counts> of_ports;   // of the state's, in their order
     Totals totals;
     u64 events = 0;
+
+    AllCounts since(const AllCounts& before) const;
 };
 
 class State {
 public:
     using OfFlow = std::function<u64(u32 flow)>;
 
-    State(Common& all, Hosts& hosts, Switches& switches) : all_(all), hosts_(hosts), switches_(switches) {}
+    // `links`: that packets cross; empty: any.
+    State(Common& all, Hosts& hosts, Switches& switches, const std::vector<u32>& links);
 
     // When `sent` are sent, in their order, and nothing else is to begin. `name`: of flows under way,
     // which their numbers do not decide.
     StateHash hash(u64 now, std::span<const FlowSpec> sent, const OfFlow& name) const;
+    // As hash(), with bytes from what each flow under way has acknowledged on, and no matter how many are left: streams go
+    // on alike while all send full packets. Precondition: all flows that were sent have begun.
+    StateHash hash_of_streams(u64 now) const;
+    bool have_begun() const { return all_.progress.active == all_.progress.unfinished; }
     // Nothing was drawn at random between two equal values.
     u64 chances() const;
     bool can_lose() const { return all_.can_lose; }
     AllCounts counts() const;
-    // `times` what was counted since `before`, until `after`.
-    void leap(u64 ticks, u64 times, const AllCounts& before, const AllCounts& after);
+    // `bytes`: of each flow under way, which they send meanwhile.
+    void leap(u64 ticks, u64 times, const AllCounts& counted, u64 bytes = 0);
     void rename(const OfFlow& number);
+
+    // Nothing is under way and no port waits: all that decides the future then is whose turn it is.
+    bool rests() const;
+    std::vector<bool> turns() const;   // of the ports
+    void set_turns(const std::vector<bool>& turns);
 
 private:
     struct Writer;
@@ -81,6 +93,7 @@ private:
     Common& all_;
     Hosts& hosts_;
     Switches& switches_;
+    std::vector<PortId> ports_;
 };
 
 }  // namespace yantra::packet

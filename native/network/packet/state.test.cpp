@@ -52,7 +52,7 @@ struct Moment {
           hosts(all, watch, transmitter, recovery, switches),
           recovery(all, transmitter, hosts),
           faults(all, queues, watch, transmitter, switches, hosts, recovery),
-          state(all, hosts, switches) {
+          state(all, hosts, switches, {}) {
         all.senders.wheel.advance_to(now);
         for (u32 to = 1; to < 3; ++to) {
             const u32 there[] = {0, 2 * to + 1};

@@ -1,7 +1,7 @@
 // Jobs on one switch or on two tiers, rings with steps that repeat, change or end, and timetables
 // that return but for a few messages: what is heard, when, and what ports count is the same whether
-// repeated steps are skipped or not.
-#include "network/packet/repeats.hpp"
+// repeated steps, episodes that are known, or both are skipped, or neither.
+#include "network/packet/episodes.hpp"
 
 #include <algorithm>
 #include <cstdio>
@@ -66,8 +66,8 @@ class World : private Observer {
 public:
     using Event = std::tuple<u64, u64, u32, u32>;   // tick, turn, host, step
 
-    World(const Job& job, const Settings& settings, bool skips)
-        : job_(job), simulator_(fabric_of(job), settings, *this), repeats_(simulator_, *this, skips), state_(job.hosts) {
+    World(const Job& job, const Settings& settings, Episodes::Skips skips)
+        : job_(job), settings_(settings), episodes_(fabric_of(job), settings, *this, {}, skips), simulator_(episodes_.simulator()), state_(job.hosts) {
         for (u32 host = 0; host < job.hosts; ++host) {
             for (u32 far = 1; far <= job.fan; ++far) {
                 routes_.push_back(add_route(host, (host + far) % job.hosts));
@@ -84,9 +84,7 @@ public:
 
     void run() {
         while (true) {
-            const u64 network = repeats_.empty()      ? ~u64{0}
-                                : repeats_.replays() ? repeats_.next_time()
-                                                     : simulator_.next_time();
+            const u64 network = episodes_.next_time();
             const u64 sent = sends_.empty() ? ~u64{0} : std::get<0>(sends_.top());
             now_ = std::min(network, sent);
             if (now_ == ~u64{0}) {
@@ -100,12 +98,14 @@ public:
                 sends_.pop();
                 send(host, step);
             }
-            repeats_.run_to(now_, [this] { simulator_.step(); });
-            for (u32 host = 0; host < job_.hosts; ++host) {
+            const auto until = [this] { return sends_.empty() ? ~u64{0} : std::get<0>(sends_.top()); };
+            episodes_.run_to(now_, [this] { simulator_.step(); }, until);
+            ran_at_ = now_;
+            for (u32 host = 0; host < job_.hosts && settings_.congestion_control == "none"; ++host) {
                 check(simulator_.senders().wake_timers[PortId(2 * host)] == none, "a sender waits for its pace", host);
             }
         }
-        repeats_.end(now_);
+        episodes_.end(now_);
         while (!simulator_.empty()) {
             simulator_.step();
         }
@@ -155,9 +155,9 @@ private:
     void send(const Flow& flow, u64 bytes) {
         const u32 route = flow.host * job_.fan + flow.far - 1;
         ++under_way_;
-        repeats_.send({number_of(flow), bytes, routes_[route], back_[route], 0, 0, none, none, none,
+        episodes_.send({number_of(flow), bytes, routes_[route], back_[route], 0, 0, none, none, none,
                        job_.are_alike ? u16{0} : static_cast<u16>(flow.host)},
-                      now_);
+                      std::max(now_, simulator_.now()), ran_at_ == now_);
     }
 
     u32 number_of(const Flow& flow) {
@@ -183,28 +183,25 @@ private:
         }
     }
     void received(u32 flow) override {
-        if (repeats_.hears(flow, false)) {
-            const Flow of = flows_[flow];
-            const u32 to = (of.host + of.far) % job_.hosts;
-            heard.push_back({now_, of.host, of.step, of.far, false});
-            ++state_[to].received;
-            goes_on(to);
-        }
+        const Flow of = flows_[flow];
+        const u32 to = (of.host + of.far) % job_.hosts;
+        heard.push_back({now_, of.host, of.step, of.far, false});
+        ++state_[to].received;
+        goes_on(to);
     }
     void completed(u32 flow) override {
-        if (repeats_.hears(flow, true)) {
-            const Flow of = flows_[flow];
-            heard.push_back({now_, of.host, of.step, of.far, true});
-            ++state_[of.host].acknowledged;
-            --under_way_;
-            free_.push_back(flow);
-            goes_on(of.host);
-        }
+        const Flow of = flows_[flow];
+        heard.push_back({now_, of.host, of.step, of.far, true});
+        ++state_[of.host].acknowledged;
+        --under_way_;
+        free_.push_back(flow);
+        goes_on(of.host);
     }
 
     const Job job_;
-    Simulator simulator_;
-    Repeats repeats_;
+    const Settings settings_;
+    Episodes episodes_;
+    Simulator& simulator_;
     std::vector<OfHost> state_;
     std::vector<u32> routes_;
     std::vector<u32> back_;
@@ -212,6 +209,7 @@ private:
     std::vector<u32> free_;
     std::priority_queue<Event, std::vector<Event>, std::greater<>> sends_;
     u64 now_ = 0;
+    u64 ran_at_ = ~u64{0};
     u64 turn_ = 0;
     u32 under_way_ = 0;
 };
@@ -279,7 +277,7 @@ Job draw_timetable(test::Random& random) {
     job.bits_per_s = (1 + random.below(4)) * 50'000'000'000;
     job.latency = 1000 * random.below(1000);
     job.are_alike = random.one_in(2);
-    const u64 period = 1'000'000 + random.below(4'000'000);
+    const u64 period = (random.one_in(2) ? 1 : 5) * (1'000'000 + random.below(4'000'000));   // with rests, or hardly any
     std::vector<Planned> each(2 + random.below(4));
     for (Planned& planned : each) {
         planned = draw_planned(random, job, period);
@@ -305,10 +303,46 @@ Job draw_timetable(test::Random& random) {
     return job;
 }
 
+// Long messages, so that packets move as those before; some begin while others are under way.
+Job draw_streams(test::Random& random) {
+    Job job;
+    job.hosts = static_cast<u32>(2 + random.below(3));
+    job.fan = job.hosts - 1;
+    job.bits_per_s = (1 + random.below(4)) * 100'000'000'000;
+    job.latency = 1000 * random.below(300);
+    job.are_alike = random.one_in(2);
+    const u64 bytes = 1'000'000 + random.below(12'000'000);
+    for (u32 host = 0; host < job.hosts; ++host) {
+        job.timetable.push_back({random.one_in(2) ? 0 : random.below(3'000'000), host,
+                                 random.one_in(4) ? static_cast<u32>(1 + random.below(job.fan)) : 1,
+                                 random.one_in(3) ? 1 + random.below(2 * bytes) : bytes});
+    }
+    for (u64 more = random.below(4); more > 0; --more) {
+        job.timetable.push_back({random.below(300'000'000), static_cast<u32>(random.below(job.hosts)),
+                                 static_cast<u32>(1 + random.below(job.fan)), 1 + random.below(bytes)});
+    }
+    return job;
+}
+
 // That hosts fill, so that they pause.
 u64 small_buffer(test::Random& random, const Job& job) {
     const u64 flight = job.bits_per_s / 1'000'000'000 * job.latency / 8000;
     return (job.hosts + 1) * (3 * flight + 7000) + random.below(10'000);
+}
+
+struct Skipped {
+    u64 packets = 0;
+    u64 pauses = 0;   // in cases that skip
+};
+
+void check_as_plain(const World& plain, const Job& job, const Settings& settings, Episodes::Skips skips, Skipped& all,
+                    u64 number) {
+    World other(job, settings, skips);
+    other.run();
+    check(plain.heard == other.heard, "something else is heard", number);
+    const u64 pauses = check_counts(plain.simulator(), other.simulator(), number);
+    all.packets += other.simulator().totals().skipped;
+    all.pauses += other.simulator().totals().skipped > 0 ? pauses : 0;
 }
 
 }  // namespace
@@ -317,28 +351,41 @@ int main(int count, char** arguments) {
     const u64 cases = count > 1 ? std::strtoull(arguments[1], nullptr, 10) : 300;
     test::Random random(51);
     u64 packets = 0;
-    u64 skipped = 0;
-    u64 pauses_with_skips = 0;
+    u64 packets_of_streams = 0;
+    Skipped by_repeats;
+    Skipped by_episodes;
+    Skipped by_both;
+    Skipped of_streams;
     for (u64 number = 0; number < cases; ++number) {
-        const Job job = number % 2 == 1 ? draw_timetable(random) : draw(random);
-        Settings settings = settings_of(random.one_in(2) ? "static_window" : "none", 400.0, "", {});
+        const bool streams = number % 6 == 5;
+        const Job job = streams ? draw_streams(random) : number % 2 == 1 ? draw_timetable(random) : draw(random);
+        const bool paces = random.one_in(4);
+        Settings settings =
+            settings_of(paces ? (random.one_in(2) ? "dcqcn" : "swift") : random.one_in(2) ? "static_window" : "none", 400.0, "", {});
         settings.acks_first = random.one_in(2);
-        if (!job.timetable.empty() && random.one_in(2)) {
+        settings.payload_bytes = streams ? std::vector<u32>{1000, 1024, 4096, 1536}[random.below(4)] : 1000;
+        if (!job.timetable.empty() && !streams && random.one_in(2)) {
             settings.buffer_bytes = small_buffer(random, job);
         }
-        World plain(job, settings, false);
-        World skips(job, settings, true);
+        World plain(job, settings, {});
         plain.run();
-        skips.run();
-        check(plain.heard == skips.heard, "something else is heard", number);
-        const u64 pauses = check_counts(plain.simulator(), skips.simulator(), number);
-        pauses_with_skips += skips.simulator().totals().skipped > 0 ? pauses : 0;
-        packets += plain.simulator().totals().packets;
-        skipped += skips.simulator().totals().skipped;
+        (streams ? packets_of_streams : packets) += plain.simulator().totals().packets;
+        Skipped none_of_it;
+        check_as_plain(plain, job, settings, {true, false}, streams ? none_of_it : by_episodes, number);
+        if (Repeats::refusal(settings).empty()) {
+            check_as_plain(plain, job, settings, {false, true}, streams ? of_streams : by_repeats, number);
+            check_as_plain(plain, job, settings, {true, true}, streams ? none_of_it : by_both, number);
+        }
     }
-    std::printf("%llu of %llu packets skipped, %llu pauses\n", static_cast<unsigned long long>(skipped),
-                static_cast<unsigned long long>(packets), static_cast<unsigned long long>(pauses_with_skips));
-    check(10 * skipped > packets, "hardly anything was skipped", cases);
-    check(pauses_with_skips > 0, "nothing was skipped where ports pause", cases);
+    const auto told = [&](const char* what, u64 skipped, u64 of) {
+        std::printf("%s: %llu of %llu packets skipped\n", what, static_cast<unsigned long long>(skipped),
+                    static_cast<unsigned long long>(of));
+        check(10 * skipped > of, "hardly anything was skipped", cases);
+    };
+    told("repeats", by_repeats.packets, packets);
+    told("episodes", by_episodes.packets, packets);
+    told("both", by_both.packets, packets);
+    told("streams", of_streams.packets, packets_of_streams);
+    check(by_repeats.pauses + by_episodes.pauses + by_both.pauses > 0, "nothing was skipped where ports pause", cases);
     return 0;
 }
