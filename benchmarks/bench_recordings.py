@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import os
 import tempfile
+from multiprocessing import Process
 from pathlib import Path
 
 from benchmarks.bench_chakra_tools import cost, show, yantra
@@ -21,22 +22,33 @@ MEGABYTES_GOAL = 500.0
 
 
 def report(folder: Path) -> bool:
-    write_pair(folder, operators=OPERATORS, seed=1)
+    # By a process of its own: a command's peak is at least that of the one that forks it.
+    making = Process(target=write_pair, args=(folder,), kwargs={"operators": OPERATORS})
+    making.start()
+    making.join()
     linked, trace = str(folder / "linked.json"), str(folder / "job.0.et")
     pair = ("--host", str(folder / "host.json"), "--device", str(folder / "device.json"))
     commands = {
-        "link": ("link", *pair, "-o", linked),
-        "convert": ("convert", "pytorch", linked, "-o", trace),
-        "template": ("convert", "pytorch", linked, "--replicate", "512", "-o", f"{trace}.yw"),
-        "validate": ("validate", trace),
-        "stats": ("stats", trace),
-        "draw": ("draw", trace, "-o", str(folder / "job.dot")),
-        "timeline": ("timeline", trace, "-o", str(folder / "timeline.json")),
+        "link": ("chakra", "link", *pair, "-o", linked),
+        "convert": ("chakra", "convert", "pytorch", linked, "-o", trace),
+        "template": (
+            "chakra",
+            "convert",
+            "pytorch",
+            linked,
+            *("--replicate", "512", "-o", f"{trace}.yw"),
+        ),
+        "validate": ("chakra", "validate", trace),
+        "stats": ("chakra", "stats", trace),
+        "draw": ("chakra", "draw", trace, "-o", str(folder / "job.dot")),
+        "timeline": ("chakra", "timeline", trace, "-o", str(folder / "timeline.json")),
+        "look": ("trace", "look", linked),
+        "why": ("trace", "why", linked),
     }
     print(f"{OPERATORS} operators; at most {SECONDS_GOAL:.0f} s, {MEGABYTES_GOAL:.0f} MB a command")
     met = True
     for name, words in commands.items():
-        total = show(name, [cost(yantra("chakra", *words), 1)])
+        total = show(name, [cost(yantra(*words), 1)])
         met &= total.seconds <= SECONDS_GOAL and total.megabytes <= MEGABYTES_GOAL
     return met
 

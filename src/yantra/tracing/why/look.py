@@ -152,12 +152,12 @@ def recorded_device(arguments: Sequence[str]) -> str:
 
 
 def _holds(columns: Columns, rank: Rank) -> dict[str, int]:
-    first = [extra.part != "slice" for extra in columns.extra]
-    ops = zip(columns.kind, first, strict=True)
+    extra = columns.extra
+    ops = zip(columns.kind, extra.has(extra.part, wanted="slice").tolist(), strict=True)
     work = columns.integers("num_ops")
     on_device = [kind == "gpu_compute" for kind in columns.kind]
     return {
-        "operators": sum(kind == "cpu" and is_first for kind, is_first in ops),
+        "operators": sum(kind == "cpu" and not is_slice for kind, is_slice in ops),
         "device ops": sum(on_device),
         "with FLOPs": sum(bool(value) for value, here in zip(work, on_device, strict=True) if here),
         "collectives": len(rank.calls),
@@ -179,10 +179,9 @@ def _gaps(trace: RankTrace, columns: Columns, rank: Rank, holds: dict[str, int])
     window = rank.end_ns - rank.begin_ns
     if window and unexplained > window // 10:
         yield f"nothing recorded explains {100 * unexplained / window:.0f} % of the window"
-    unsized = sum(
-        extra.communication is not None and type == NodeType.COMP
-        for extra, type in zip(columns.extra, columns.type, strict=True)
-    )
+    talks = columns.extra.has(columns.extra.communication).tolist()
+    types = columns.type
+    unsized = sum(one and type == NodeType.COMP for one, type in zip(talks, types, strict=True))
     if unsized:
         yield f"{count(unsized, 'kernel')} of communication of unknown size or members"
     if holds["device ops"] and not holds["with FLOPs"]:

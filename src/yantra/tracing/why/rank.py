@@ -6,6 +6,7 @@ Trade-off: nodes without recorded times (made traces) are refused, not simulated
 from __future__ import annotations
 
 import re
+from array import array
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from itertools import zip_longest
@@ -34,6 +35,7 @@ is copies and fills."""
 _EMPTY = "without a kernel"
 _STEP = re.compile(r"ProfilerStep#(\d{1,9})$")
 _COPY = re.compile(r"Memcpy|Memset|copy-done")  # so readers name copies and fills
+_START, _TOOK = 2, 3  # numbers of columns
 _KINDS = {"gpu_compute": 0, "communication": 1, "memory": 2, "cpu": 3}
 
 
@@ -110,10 +112,14 @@ class _Reader:
         self.recording = about.get(ATTRIBUTE)
         self.about = {name: value for name, value in about.items() if type(value) is int}
         self.clock = self.about.get("base_ns", 0) + self.about.get("origin_ns", 0)
+        every = slice(None)
+        self.starts, known = columns.extra.halves(_START, every)
+        self.took, _ = columns.extra.halves(_TOOK, every)
+        self.is_timed = known != 0
 
     def read(self) -> Rank:
         columns = self.columns
-        timed = [node for node, extra in enumerate(columns.extra) if extra.start_ns is not None]
+        timed = np.flatnonzero(self.is_timed).tolist()
         if not timed:
             raise ConfigError(
                 self.path,
@@ -136,30 +142,31 @@ class _Reader:
         )
 
     def _span(self, node: int) -> tuple[int, int]:
-        extra = self.columns.extra[node]
-        start = self.clock + (extra.start_ns or 0)
-        return start, start + (extra.duration_ns or 0)
+        start = self.clock + int(self.starts[node])
+        return start, start + int(self.took[node])
 
     def _work(self, timed: list[int]) -> Work:
         columns = self.columns
         names: dict[str, int] = {}
         lanes: dict[str, int] = {}
-        rows = []
+        nodes, kinds, lane, name = (array("q") for _ in range(4))
         for node in timed:
-            kind = columns.kind[node]
+            kind, called = columns.kind[node], columns.name(node)
             at = _KINDS.get(kind)
-            if kind == "delay" or _STEP.match(columns.name(node)):
+            if kind == "delay" or _STEP.match(called):
                 at = 5 if columns.is_cpu[node] else 4
-            elif at == 0 and _COPY.match(columns.name(node)):
+            elif at == 0 and _COPY.match(called):
                 at = 2
             if at is None:
                 continue
-            named = names.setdefault(columns.name(node), len(names))
-            place = lanes.setdefault(columns.lane[node], len(lanes))
-            rows.append((*self._span(node), at, place, named))
-        table = np.array(rows, dtype=np.int64).reshape(len(rows), 5)
-        start, end, kinds, lane, name = (table[:, at] for at in range(5))
-        return Work(start, end, kinds, lane, name, list(names))
+            nodes.append(node)
+            kinds.append(at)
+            lane.append(lanes.setdefault(columns.lane[node], len(lanes)))
+            name.append(names.setdefault(called, len(names)))
+        start = self.clock + self.starts[np.asarray(nodes)]
+        end = start + self.took[np.asarray(nodes)]
+        kind_, lane_, name_ = map(np.asarray, (kinds, lane, name))
+        return Work(start, end, kind_, lane_, name_, list(names))
 
     def _steps(self, timed: list[int]) -> list[Step]:
         found: dict[int, Step] = {}
@@ -182,7 +189,7 @@ class _Reader:
         nodes = [
             node
             for node, type in enumerate(columns.type)
-            if type == NodeType.COMM_COLL and columns.extra[node].start_ns is not None
+            if type == NodeType.COMM_COLL and self.is_timed[node]
         ]
         nodes.sort(key=lambda node: self._span(node))
         seen: Counter[str] = Counter()
@@ -228,8 +235,8 @@ class _Reader:
             if not any(columns.is_cpu[parent] for parent in columns.parents(node))
         ]
         has_host = any(
-            kind == "cpu" and extra.duration_ns
-            for kind, extra in zip(columns.kind, columns.extra, strict=True)
+            kind == "cpu" and took
+            for kind, took in zip(columns.kind, self.took.tolist(), strict=True)
         )
         lost = 0
         balance = from_text(self.recording)
