@@ -42,6 +42,7 @@ class _Stage:
         self.last = [id]
         made = Node(id, name, NodeType.COMP, 10, deps, ctrl, start_micros=10 * id)
         made.attributes = [Attribute("is_cpu_op", True), Attribute("thread", 7)]
+        made.attributes.append(Attribute("start_time_ns", 10_000 * id))
         made.attributes += [Attribute("seq_id", self.number)] if not shapes else []
         made.attributes += [Attribute("num_ops", ops)] if ops else []
         types = str(["Tensor(float)"] * len(shapes))

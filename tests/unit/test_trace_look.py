@@ -7,8 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from tests.pipeline_steps import Pipeline
 from tests.recorded_jobs import Plan, job, write
-from yantra.chakra import TraceBuilder
+from yantra.chakra import NodeType, Trace, TraceBuilder
 from yantra.cli import main
 from yantra.tracing.inspect.rank_traces import RankTrace
 from yantra.tracing.pytorch.in_memory import converted
@@ -124,3 +125,15 @@ def test_a_made_trace_is_told_from_a_recorded_one(
     made.build().write(tmp_path / "job.0.et")
     assert main(["trace", "look", str(tmp_path / "job.0.et")]) == 2
     assert "was made, not recorded" in capsys.readouterr().err
+
+
+def test_no_other_gpu_or_plan_is_promised_where_none_was_recorded(tmp_path: Path) -> None:
+    for rank, _, trace in Pipeline(3).job():
+        trace.write(tmp_path / f"stage.{rank}.et")
+        silent = Trace([node for node in trace if node.type == NodeType.COMP][:9])
+        silent.write(tmp_path / f"alone{rank}.0.et")
+    stages = {one.question: one for one in look([str(tmp_path / "stage.{rank}.et")])[0].answers}
+    alone = {one.question: one for one in look([str(tmp_path / "alone0.0.et")])[0].answers}
+    assert not stages["another GPU"].can and not alone["another GPU"].can
+    assert stages["another plan"].can and "--set pp=x2" in stages["another plan"].how
+    assert not alone["another plan"].can

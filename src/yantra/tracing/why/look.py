@@ -14,6 +14,7 @@ from yantra.chakra.schema import NodeType
 from yantra.chakra.trace import Trace, read
 from yantra.tracing.inspect.columns import Columns
 from yantra.tracing.inspect.rank_traces import RankTrace, find_traces
+from yantra.tracing.inspect.stats.parallelism import find_parallelism
 from yantra.tracing.pytorch import kineto
 from yantra.tracing.pytorch.balance import ATTRIBUTE, from_text
 from yantra.tracing.pytorch.in_memory import are_recordings, kept_of_each
@@ -113,7 +114,7 @@ def look(arguments: Sequence[str]) -> tuple[Look, list[str]]:
         [step.number for step in rank.steps],
         holds,
         list(_gaps(trace, first, rank, holds)),
-        list(_answers(_typed(arguments), rank, len(ranks), worlds)),
+        list(_answers(_typed(arguments), rank, len(ranks), worlds, holds, _setting(first, rank))),
     ), warnings
 
 
@@ -197,7 +198,19 @@ def _typed(arguments: Sequence[str]) -> str:
     return f"{shlex.quote(arguments[0])} ..." if several else words
 
 
-def _answers(name: str, rank: Rank, here: int, world: int) -> Iterator[Answer]:
+_SETTINGS = {"data": "dp=x2", "tensor": "tp=x2", "expert": "ep=x2", "pipeline": "pp=x2"}
+
+
+def _setting(columns: Columns, rank: Rank) -> str:
+    """A plan to ask for, by how the work seems split; "" of ranks that do not talk."""
+    found = find_parallelism({rank.rank: columns}, rank.groups).findings
+    known = (_SETTINGS.get(one.split.split()[0]) for one in found)
+    return next(filter(None, known), "dp=x2" if found else "")
+
+
+def _answers(
+    name: str, rank: Rank, here: int, world: int, holds: dict[str, int], setting: str
+) -> Iterator[Answer]:
     yield Answer("where the time goes", True, f"yantra trace why {name}")
     if here == 1 or not rank.calls:
         missing = f"give the traces of all {world} ranks" if rank.calls else "it has no collective"
@@ -214,8 +227,11 @@ def _answers(name: str, rank: Rank, here: int, world: int) -> Iterator[Answer]:
     some = f"give the traces of all {world} ranks, or one alone, which stands for all"
     can = here in (1, world)
     yield Answer("another network or cluster", can, how + alone if can else some)
-    yield Answer("another GPU", can, f"{how} --from GPU, the recorded one" if can else some)
+    other = f"{how} --from GPU, the recorded one" if can else some
+    other = other if holds["device ops"] else "no kernel is recorded"
+    yield Answer("another GPU", can and bool(holds["device ops"]), other)
     step = " --step N" if len(rank.steps) > 1 else ""
-    how = f"yantra trace rescale {name}{step} --set dp=x2 -o PREFIX"
-    yield Answer("another plan", can, how if can else some)
+    how = f"yantra trace rescale {name}{step} --set {setting} -o PREFIX" if can else some
+    how = how if setting else "no rank talks to another, so what others would run is not recorded"
+    yield Answer("another plan", can and bool(setting), how)
     yield Answer("may it be shared", True, f"yantra trace share {name} -o FOLDER")
