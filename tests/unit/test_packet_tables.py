@@ -156,6 +156,25 @@ def test_the_command_writes_them(tmp_path: Path, capsys: pytest.CaptureFixture[s
     assert form["packets"]["packets"] == sum(form["tables"]["packet_ports"]["packets"])
 
 
+def test_a_command_that_writes_nothing_keeps_nothing_over_time(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    _scenario(tmp_path, "preset: dcqcn")
+    step, out = str(tmp_path / "step.yaml"), tmp_path / "out.json"
+
+    def shown(*more: str) -> str:
+        assert main(["run", step, *more]) == 0
+        return capsys.readouterr().out
+
+    plain = shown()
+    assert "look nothing" in plain
+    for more in (("-o", str(out)), ("--set", "network.look=samples")):
+        kept = shown(*more)
+        assert "look nothing" not in kept
+        assert kept.splitlines()[2:5] == plain.splitlines()[2:5]  # the times
+    assert load_result(out).table("packet_queues").values("at_ns")
+
+
 def test_a_run_without_packets_counts_none(tmp_path: Path) -> None:
     scenario = _scenario(tmp_path, "preset: dcqcn")
     for rank in range(RANKS):

@@ -196,7 +196,8 @@ def command(
     timeline_options.check(trace, trace_ranks, trace_messages)
     if hot_links is not None and as_json:
         raise click.UsageError(_TEXT_ALONE)
-    model = _model(context, file, workload, options)
+    keeps = any((as_json, output, csv, parquet, exports, trace, html, hot_links is not None, record))
+    model = _model(context, file, workload, options, keeps=keeps)
     _check_power(model, energy=energy)
     if not as_json:
         warn(model.warnings)
@@ -326,7 +327,12 @@ def _run_jobs(context: click.Context, file: str, options: dict[str, Any], **give
 
 
 def _model(
-    context: click.Context, file: str | None, workload: str | None, options: dict[str, Any]
+    context: click.Context,
+    file: str | None,
+    workload: str | None,
+    options: dict[str, Any],
+    *,
+    keeps: bool,
 ) -> Model:
     from yantra.compile import compile
     from yantra.scenario.text import placed
@@ -334,6 +340,8 @@ def _model(
     _warn_of_changes(file)
     is_ignored = options["ignore_memory"]
     scenario = _scenario(context, file, workload, options)
+    if not keeps:
+        scenario = _with_no_looks(scenario)
     try:
         model = compile(scenario)
     except ConfigError as error:
@@ -342,6 +350,20 @@ def _model(
         problem = f"{model.lacks_memory}, or run it all the same with --ignore-memory"
         raise CapacityError("workload", problem)
     return model
+
+
+def _with_no_looks(scenario: Scenario) -> Scenario:
+    """Packets keep no queues over time that nothing shows, so that what repeats can be skipped."""
+    from yantra.base.fields.plugin import Plugin
+
+    network = scenario.network
+    network = Plugin("packet") if network == "packet" else network
+    if not isinstance(network, Plugin) or network.kind != "packet":
+        return scenario
+    if {"look", "look_every", "sweep_every"} & dict(network.options).keys():
+        return scenario
+    options = (*network.options, ("look", "nothing"))
+    return scenario.replace(network=network.replace(options=options))
 
 
 def _check_links(model: Model, record: bool | None, fold: Fold | None) -> None:
