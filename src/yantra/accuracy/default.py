@@ -171,13 +171,14 @@ def width_on(key: tuple[str, bool], found: Iterable[Ours]) -> float:
 
 
 def held_out_widths(found: Sequence[Ours]) -> dict[Ours, float]:
-    """Return the half-width of each step, from the steps of other models."""
+    """Return the half-width of each step, from all steps of other models, as found or recorded."""
+    every = {(one.row.dataset, one.row.name): one for one in (*recorded(), *found)}
     known: dict[tuple[object, ...], float] = {}
     made = {}
     for one in found:
         key = key_of(one.row), one.row.fold
         if key not in known:
-            others = [other for other in found if other.row.fold != one.row.fold]
+            others = [other for other in every.values() if other.row.fold != one.row.fold]
             known[key] = width_on(key[0], others)
         made[one] = known[key]
     return made
