@@ -7,19 +7,22 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from statistics import median
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from tests.planted import KINDS, MINUTE_NS, answer, is_named, planted, read
 from tests.recorded_jobs import Plan, write
 from yantra.cli import main
-from yantra.explain.recordings.why import Why
+from yantra.explain.recordings.why import Usual, Why
 from yantra.tracing.clocks import on_one_clock
-from yantra.tracing.why.accounts import account
+from yantra.tracing.why.accounts import IDLE, account, accounts
 from yantra.tracing.why.causes import causes
 from yantra.tracing.why.late import blames, meetings
-from yantra.tracing.why.rank import Launches, Rank, Work
+from yantra.tracing.why.rank import PARTS, Launches, Rank, Work
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -127,3 +130,38 @@ def test_the_command_prints_the_answer_and_refuses_an_unknown_step(
     assert "rank 0 has no step 9; it has 0, 1, 2" in capsys.readouterr().err
     assert main(["trace", "why", pattern, "--cluster", "hgx-h1000"]) == 2
     assert "hgx-h1000" in capsys.readouterr().err
+
+
+END = 30
+SPAN = st.tuples(st.integers(0, END), st.integers(0, END), st.integers(0, len(PARTS) - 1))
+
+
+@given(
+    spans=st.lists(SPAN, max_size=12),
+    windows=st.lists(st.tuples(st.integers(0, END), st.integers(0, END)).map(sorted), max_size=4),
+)
+def test_each_moment_of_a_window_counts_for_the_first_part_under_way(
+    spans: list[tuple[int, int, int]], windows: list[list[int]]
+) -> None:
+    columns = [np.array(column, dtype=np.int64) for column in zip(*spans, strict=True)]
+    start, end, kind = columns or [np.zeros(0, dtype=np.int64)] * 3
+    work = Work(np.minimum(start, end), np.maximum(start, end), kind, kind, kind, [])
+    rank = Rank(0, "", 1, 0, END, [], [], work, {})
+    found = accounts(rank, [(begin, over) for begin, over in windows])
+    for (begin, over), parts in zip(windows, found, strict=True):
+        seen = dict.fromkeys((*PARTS, IDLE), 0)
+        for moment in range(begin, over):
+            under_way = {k for s, e, k in spans if min(s, e) <= moment < max(s, e)}
+            seen[PARTS[min(under_way)] if under_way else IDLE] += 1
+        assert parts == seen
+    assert account(rank) == accounts(rank, [(0, END)])[0]
+
+
+@given(st.lists(st.dictionaries(st.sampled_from("ab"), st.integers(0, 9)), min_size=2, max_size=7))
+def test_what_is_usual_is_the_median_of_the_other_steps(steps: list[dict[str, int]]) -> None:
+    named = [{("host", name): ns for name, ns in step.items()} for step in steps]
+    usual = Usual(named)
+    for at, step in enumerate(named):
+        for name, ns in step.items():
+            others = [other.get(name, 0) for other in named[:at] + named[at + 1 :]]
+            assert usual.median(name, ns) == median(others)

@@ -6,8 +6,9 @@ jobs set (tests/planted.py); small lateness that changes from rank to rank is no
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from statistics import median
 from typing import Any, NamedTuple
 
@@ -235,6 +236,7 @@ def _steps(found: Sequence[Summary]) -> list[OfStep]:
         for number, some in by_number.items()
     }
     usual = median(times.values()) if times else 0
+    of_ranks = [Usual(one.step_work) for one in found]
     rows = []
     for number in sorted(by_number):
         some = by_number[number]
@@ -242,22 +244,46 @@ def _steps(found: Sequence[Summary]) -> list[OfStep]:
             part: sum(one.step_parts_ns[at][part] for one, at in some) / len(some)
             for part in some[0][0].step_parts_ns[some[0][1]]
         }
-        because = _longer(found, number) if times[number] > _LONGER * usual else ""
+        because = _longer(found, of_ranks, number) if times[number] > _LONGER * usual else ""
         rows.append(OfStep(number, times[number], parts, because))
     return rows
 
 
-def _longer(found: Sequence[Summary], number: int) -> str:
+def _longer(found: Sequence[Summary], usual: Sequence[Usual], number: int) -> str:
     """The work, by rank and name, that a step has most beyond the rank's median step."""
     best, excess = "", 0.0
-    for one in found:
+    for one, others in zip(found, usual, strict=True):
         numbers = [step.number for step in one.steps]
         if number not in numbers or len(numbers) < 2:
             continue
-        own = one.step_work[numbers.index(number)]
-        others = [one.step_work[at] for at, other in enumerate(numbers) if other != number]
-        for (part, name), ns in own.items():
-            more = ns - median(work.get((part, name), 0) for work in others)
+        for (part, name), ns in one.step_work[numbers.index(number)].items():
+            more = ns - others.median((part, name), ns)
             if more > excess:
                 best, excess = f"{name} of rank {one.rank} ({TITLES[part]})", more
     return f"{best}, {format_time(excess)} more" if best else ""
+
+
+class Usual:
+    """What the steps of a rank have of each work."""
+
+    def __init__(self, steps: Sequence[Mapping[tuple[str, str], int]]) -> None:
+        self._steps = len(steps)
+        self._of: dict[tuple[str, str], list[int]] = defaultdict(list)
+        for work in steps:
+            for name, ns in work.items():
+                self._of[name].append(ns)
+        for every in self._of.values():
+            every.sort()
+
+    def median(self, name: tuple[str, str], but_ns: int) -> float:
+        """The median of all steps but one that has so much; those without have 0."""
+        every = self._of[name]
+        zeros = self._steps - len(every)
+        left_out = zeros + bisect_left(every, but_ns)
+
+        def at(place: int) -> int:
+            place += place >= left_out
+            return every[place - zeros] if place >= zeros else 0
+
+        others = self._steps - 1
+        return (at((others - 1) // 2) + at(others // 2)) / 2

@@ -5,6 +5,7 @@ Parts and idle time add up to the window exactly, in ns.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -14,22 +15,39 @@ from yantra.tracing.why.rank import PARTS, Rank, Work
 IDLE = "idle"
 
 
-def account(rank: Rank, begin_ns: int | None = None, end_ns: int | None = None) -> dict[str, int]:
-    """Nanoseconds by part and idle, between two times of the rank's clock; by default all."""
-    begin = rank.begin_ns if begin_ns is None else begin_ns
-    end = rank.end_ns if end_ns is None else end_ns
+def account(rank: Rank) -> dict[str, int]:
+    """Nanoseconds by part and idle, of the rank's whole window."""
+    (found,) = accounts(rank, [(rank.begin_ns, rank.end_ns)])
+    return found
+
+
+def accounts(rank: Rank, windows: Sequence[tuple[int, int]]) -> list[dict[str, int]]:
+    """Nanoseconds by part and idle, between two times of the rank's clock each."""
     work = rank.work
-    start, stop = np.clip(work.start_ns, begin, end), np.clip(work.end_ns, begin, end)
+    begins, ends = np.array(windows, dtype=np.int64).reshape(-1, 2).T
     covered = np.empty((0, 2), dtype=np.int64)
-    found = {}
-    so_far = 0
+    so_far = np.zeros(len(windows), dtype=np.int64)
+    found: dict[str, Any] = {}
     for at, part in enumerate(PARTS):
-        here = (work.kind == at) & (stop > start)
-        covered = union(np.concatenate([covered, np.stack([start[here], stop[here]], axis=1)]))
-        length = int((covered[:, 1] - covered[:, 0]).sum())
+        here = (work.kind == at) & (work.end_ns > work.start_ns)
+        own = np.stack([work.start_ns[here], work.end_ns[here]], axis=1)
+        covered = union(np.concatenate([covered, own]))
+        length = _before(covered, ends) - _before(covered, begins)
         found[part] = length - so_far
         so_far = length
-    return found | {IDLE: end - begin - so_far}
+    found[IDLE] = ends - begins - so_far
+    columns = [column.tolist() for column in found.values()]
+    return [dict(zip(found, row, strict=True)) for row in zip(*columns, strict=True)]
+
+
+def _before(spans: Any, times: Any) -> Any:
+    """How long disjoint, ascending spans last before each time."""
+    if not len(spans):
+        return np.zeros(len(times), dtype=np.int64)
+    lasted = np.concatenate([[0], np.cumsum(spans[:, 1] - spans[:, 0])])
+    begun = np.searchsorted(spans[:, 0], times, side="left")
+    last_ends = spans[np.maximum(begun - 1, 0), 1]
+    return lasted[begun] - np.where(begun > 0, np.maximum(last_ends - times, 0), 0)
 
 
 def union(spans: Any) -> Any:

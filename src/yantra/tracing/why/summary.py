@@ -17,7 +17,7 @@ from yantra.tracing.inspect.groups import Groups
 from yantra.tracing.inspect.one_by_one import Progress, Reading, kept_of
 from yantra.tracing.inspect.rank_traces import RankTrace, TraceFile, find_traces
 from yantra.tracing.pytorch.in_memory import are_recordings, kept_of_each
-from yantra.tracing.why.accounts import account
+from yantra.tracing.why.accounts import account, accounts
 from yantra.tracing.why.causes import Cause, causes
 from yantra.tracing.why.kept import Before, Calls, Worked
 from yantra.tracing.why.rank import PARTS, Rank, Step, ranks_of
@@ -108,7 +108,7 @@ def summarise(rank: Rank, step: int | None = None) -> Summary:
         rank.steps,
         Before(_worked(rank, before)),
         account(rank),
-        [account(rank, one.start_ns, one.end_ns) for one in rank.steps],
+        accounts(rank, [(one.start_ns, one.end_ns) for one in rank.steps]),
         _worked(rank, steps),
         _worked(rank, whole)[0],
         causes(rank),
