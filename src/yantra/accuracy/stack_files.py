@@ -21,12 +21,13 @@ import numpy as np
 from yantra.accuracy import default
 from yantra.accuracy.effects import Fit, Observed, context_of, precision
 from yantra.accuracy.fit import Factors, Parts, beside_profile
-from yantra.accuracy.mixture import EIGHT, PRIOR, mixture, mixture_on, on_gpus, shipped
+from yantra.accuracy.mixture import EIGHT, mixture, mixture_on, on_gpus, shipped
 from yantra.accuracy.rows import UNKNOWN, Row, file_name
 from yantra.accuracy.splits import Judged, Ran, judged, pooled, residuals, shape_of, widths_by_plan
 from yantra.base.output import write_text
 from yantra.fabric import stacks
 from yantra.fabric.clusters.types import Number
+from yantra.fabric.stacks.balance import PRIOR
 from yantra.fabric.stacks.types import ANY, DENSE, GIVEN, NOTHING, SHAPE, Stack, Terms
 
 FOLDER = paths.join(paths.dirname(stacks.__file__), "files")

@@ -357,7 +357,7 @@ def _with_no_looks(scenario: Scenario) -> Scenario:
     from yantra.base.fields.plugin import Plugin
 
     network = scenario.network
-    network = Plugin("packet") if network == "packet" else network
+    network = Plugin(kind="packet") if network == "packet" else network
     if not isinstance(network, Plugin) or network.kind != "packet":
         return scenario
     if {"look", "look_every", "sweep_every"} & dict(network.options).keys():
