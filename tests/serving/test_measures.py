@@ -12,7 +12,14 @@ from yantra.serving.capacity import capacity
 from yantra.serving.drafts import accepted, mean_emitted
 from yantra.serving.fleet import Fleet, Linear, Pool
 from yantra.serving.imbalance import imbalance_of, of_loads
-from yantra.serving.measures import Objective, is_overloaded, kept, nearest_rank, spread
+from yantra.serving.measures import (
+    Objective,
+    is_overloaded,
+    kept,
+    nearest_rank,
+    spread,
+    still_rises,
+)
 from yantra.serving.pools import pool_of
 from yantra.serving.requests import Requests, load
 from yantra.serving.scaling import Scaling
@@ -79,6 +86,16 @@ def test_a_rate_beyond_what_it_serves_is_overload_and_one_below_is_not() -> None
     for rate, overloaded in ((2, False), (200, True)):
         requests = load(f"poisson:rate={rate}/s,count=600,isl=500,osl=50,seed=1")
         assert is_overloaded(fleet(max_num_seqs=8).run(requests)) is overloaded
+
+
+def test_a_trace_that_ends_while_the_load_rises_is_told() -> None:
+    for count, rises in ((60, True), (4000, False)):
+        served = fleet(max_num_seqs=64).run(
+            load(f"poisson:rate=20/s,count={count},isl=500,osl=400,seed=1")
+        )
+        assert still_rises(served) == rises == (served.arriving_s < 2 * served.e2e_s.mean())
+    at_once = fleet().run(load("poisson:rate=1e9/s,count=60,isl=50,osl=5,seed=1"))
+    assert at_once.arriving_s < 1e-6 and still_rises(at_once)
 
 
 @given(st.integers(1, 8), st.floats(0, 1), st.integers(0, 99))

@@ -196,7 +196,9 @@ def command(
     timeline_options.check(trace, trace_ranks, trace_messages)
     if hot_links is not None and as_json:
         raise click.UsageError(_TEXT_ALONE)
-    keeps = any((as_json, output, csv, parquet, exports, trace, html, hot_links is not None, record))
+    keeps = any(
+        (as_json, output, csv, parquet, exports, trace, html, hot_links is not None, record)
+    )
     model = _model(context, file, workload, options, keeps=keeps)
     _check_power(model, energy=energy)
     if not as_json:

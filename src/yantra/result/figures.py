@@ -327,7 +327,13 @@ def _carried_lines(of: Figures) -> Iterator[tuple[str, str]]:
     if not of.carried:
         return
     if _time_of(of) is None and of.time_low_ns is not None:
-        yield "the run", _interval_text(of.time_low_ns, of.time_high_ns).strip(" ()")
+        ends = format_time(of.time_low_ns), format_time(of.time_high_ns or 0.0)
+        yield (
+            "the run",
+            "no interval: host time as recorded decides, whatever kernels take"
+            if ends[0] == ends[1]
+            else _interval_text(of.time_low_ns, of.time_high_ns).strip(" ()"),
+        )
     for row in of.carried:
         name = "kernels" if row["op_class"] == "all" else row["op_class"]
         there, here = format_time(row["recorded_ns"]), format_time(row["ns"])

@@ -278,6 +278,12 @@ class Ran:
         return self.column("behind").reshape(len(self.requests), -1) / PS
 
     @property
+    def arriving_s(self) -> float:
+        """From the first arrival to the last."""
+        arrival = self.column("arrival")
+        return float(arrival.max() - arrival.min()) / PS
+
+    @property
     def makespan_s(self) -> float:
         """From the first arrival to the last token."""
         return float(self.column("finish").max() - self.column("arrival").min()) / PS

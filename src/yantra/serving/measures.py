@@ -112,6 +112,14 @@ def kept(ran: Ran, objectives: Sequence[Objective]) -> np.ndarray:
     return good
 
 
+def still_rises(ran: Ran) -> bool:
+    """Whether arrivals end before the load of their rate is there: within two requests' times.
+
+    Those that all come at once have no rate.
+    """
+    return len(ran.requests) >= 50 and 0.0 < ran.arriving_s < 2.0 * float(ran.e2e_s.mean())
+
+
 def is_overloaded(ran: Ran) -> bool:
     """Whether requests come faster than they leave, so that means only say how long the trace was.
 

@@ -18,7 +18,7 @@ from yantra.export.report.shell import CHARTS, Page, Section, render
 from yantra.serving.curves import LOAD, Curve, kv_room, load, replica_names, within
 from yantra.serving.fleet import OBSTACLES, PHASES, PS
 from yantra.serving.measures import PERCENTILES, Objective, column, kept
-from yantra.serving.words import OVERLOADED, REASONS, pools_text, short, title
+from yantra.serving.words import REASONS, pools_text, short, title, warnings
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -102,9 +102,9 @@ def _head(served: Served, objectives: Sequence[Objective]) -> Html:
             element("span", f" {what}", class_="unit"),
         )
     ]
-    if served.is_overloaded:
-        parts.append(element("p", f"{OVERLOADED}.".capitalize(), class_="warnings", role="alert"))
-    else:
+    told = [f"{line[0].upper()}{line[1:]}." for line in warnings(served)]
+    parts += [element("p", line, class_="warnings", role="alert") for line in told]
+    if not told:
         parts.append(element("p", waiting(served), class_="bound"))
     return join([*parts, facts(_facts(served, objectives))])
 

@@ -10,7 +10,7 @@ from yantra.result.table import Table
 from yantra.serving.curves import within
 from yantra.serving.measures import PERCENTILES, column
 from yantra.serving.rows import columns
-from yantra.serving.words import OVERLOADED, short, title, told
+from yantra.serving.words import short, title, told, warnings
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -56,7 +56,7 @@ def html(served: Served) -> str:
         rows.append((words, *("" if value != value else short(value) for value in cells)))
     spent = {name: seconds * 1e9 for name, seconds in served.spent.items()}
     bar = bars_html([Bar("a request", spent)], sum(spent.values()), _COLOURS)
-    said = [*([OVERLOADED] if served.is_overloaded else []), *told(served)]
+    said = [*warnings(served), *told(served)]
     items = "".join(f"<li>{escape(line)}</li>" for line in said)
     first = escape(title(served))
     return f"<div><p><b>{first}</b></p>{rows_html(head, rows)}{bar}<ul>{items}</ul></div>"

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from yantra.base.text import count, table
 from yantra.base.units import format_time
-from yantra.serving.measures import kept
+from yantra.serving.measures import kept, still_rises
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -31,10 +31,21 @@ OVERLOADED = (
 )
 
 
-def lines(served: Served, objectives: Sequence[Objective] = ()) -> Iterator[str]:
-    yield title(served)
+def warnings(served: Served) -> Iterator[str]:
+    """Yield what keeps the times from being those of a service that goes on."""
     if served.is_overloaded:
         yield OVERLOADED
+    elif still_rises(served.ran):
+        span, each = served.ran.arriving_s * 1e9, float(served.ran.e2e_s.mean()) * 1e9
+        yield (
+            f"requests come for {format_time(span)} and take {format_time(each)}: the load still "
+            "rises at the end, so a longer trace of this rate has longer times; take more requests"
+        )
+
+
+def lines(served: Served, objectives: Sequence[Objective] = ()) -> Iterator[str]:
+    yield title(served)
+    yield from warnings(served)
     yield from table(("", "mean", *(f"p{p:g}" for p in _SHOWN)), list(_rows(served)))
     if served.ends is not None:
         yield "(in brackets: between which 90 of 100 such machines are)"
