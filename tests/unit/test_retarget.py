@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from yantra.base.errors import ConfigError
-from yantra.chakra import TraceBuilder
+from yantra.chakra import CollectiveType, TraceBuilder
 from yantra.cli import main
 from yantra.compute.model import Kernels, kernels
 from yantra.compute.retarget.carry import carried, summed
@@ -206,6 +206,20 @@ def test_a_run_to_itself_is_the_recording(recording: str, capsys: Said) -> None:
     (whole, *_) = document["figures"]["carried"]
     assert whole["recorded_ns"] == whole["ns"] == whole["low_ns"] == whole["high_ns"] == 300_000
     assert "not_there" not in document["figures"]
+
+
+def test_carrying_kernels_changes_no_collective(tmp_path: Path, capsys: Said) -> None:
+    """Measured ones stay, of twice the time of bytes at the rate of a link, and more."""
+    for rank in range(4):
+        builder = TraceBuilder()
+        builder.collective(CollectiveType.ALL_REDUCE, 65_536)
+        builder.build().write(tmp_path / f"job.{rank}.et")
+    where = (str(tmp_path / "job.{rank}.et"), "--cluster", "hgx-h100")
+    plain, carried_too, roofline = (
+        _figures(capsys, *where, *more)["makespan_ns"]
+        for more in ((), ("--from", "h100-sxm"), ("--from", "h100-sxm", "--stack", "roofline"))
+    )
+    assert plain == carried_too > 2 * roofline
 
 
 def test_a_run_elsewhere_has_an_interval_for_each_class_and_the_whole(

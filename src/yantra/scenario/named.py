@@ -169,7 +169,8 @@ def expanded(
     parts, levels = _parts(machine, named, speeds, given, tree, folder)
     if stack is not None:
         with_measured(parts, stack, machine, named.dtype)
-        terms = _terms(stack, machine, named.dtype, parts)
+        is_carried = _own_compute(tree, given, later or {}) == CARRIED
+        terms = None if is_carried else _terms(stack, machine, named.dtype, parts)
     if is_override:
         with_products(parts, str(named.dtype), speeds)
     described = {key: _changed(parts[key], given, key, folder) for key in _PARTS if key in parts}
@@ -184,11 +185,14 @@ def expanded(
         is_mapping = isinstance(over, dict)
         if parts["collectives"].get("selection") and _sends_messages(tree, over, later or {}):
             del parts["collectives"]["selection"]
-            if stack is not None:
+            if terms is not None and stack is not None:
                 whole["stack"] = _without_interval(terms)
         whole["collectives"] = parts["collectives"] | over if is_mapping else over
     return whole, levels, machine
 
+
+CARRIED = "retargeted"
+"""The compute model of recorded kernels on another GPU: the stack's terms are in them already."""
 
 _NOW = {
     "speeds": {"achievable": ROOFLINE, "nominal": NOMINAL, "measured": UNKNOWN},
@@ -233,7 +237,7 @@ def _stack(
             _only_speeds(said, semantics)
         return speeds_of(said or ROOFLINE), None, None
     own, choice = _own_compute(tree, given, later), said or DEFAULT
-    if said is None and own is not None:
+    if said is None and own is not None and own != CARRIED:
         return "achievable", None, None
     if choice in WITHOUT_TERMS and own is not None:
         return speeds_of(choice), None, None
