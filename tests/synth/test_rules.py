@@ -22,6 +22,7 @@ from yantra.synth.rules import Rules, fit
 from yantra.synth.sample import sample
 from yantra.synth.settings import Settings
 from yantra.synth.solve import solve
+from yantra.synth.write import FEWEST, MOST
 from yantra.tracing.inspect.validate import check_traces
 from yantra.workloads.templates import Workload
 
@@ -144,6 +145,21 @@ def test_operations_of_nodes_against_their_mean_tell_no_experts() -> None:
     own = [alike(one, other, "work") for one, other in pairwise(drawn[0])]
     others = [alike(one, other, "work") for one in drawn[0] for other in drawn[1]]
     assert sum(others) / len(others) > sum(own) / len(own) - 0.02
+
+
+@pytest.mark.parametrize("model", ["gpt3-1.3b", "llama3-8b", "mixtral-8x7b"])
+def test_calls_are_as_many_of_as_many_sizes_whatever_a_job_made(model: str) -> None:
+    made_, wide = [], []
+    for drawn in sample(fit([seen(model, DENSE)]), count=4, seed=7):
+        late = [
+            _of(node, "comm_size")
+            for node in drawn.workload.template("stage0")
+            if node.get("comm_type") == 0 and node.get("phase") == "backward"
+        ]
+        made_.append(len(late))
+        wide.append(max(late) / min(late))
+    assert min(made_) >= FEWEST - 1 and max(made_) <= MOST + 1 and len(set(made_)) > 1
+    assert min(wide) > 8 and max(wide) > 32
 
 
 def test_work_of_a_pass_is_that_of_its_nodes() -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections import Counter
 from functools import cache
-from itertools import pairwise
+from itertools import accumulate, pairwise
 from pathlib import Path
 
 import pytest
@@ -13,12 +13,15 @@ import pytest
 from tests import recorded_jobs
 from yantra.chakra import Attribute, CollectiveType, Kind, Node, NodeType, Trace, TraceBuilder, read
 from yantra.cli import main
-from yantra.run import share
+from yantra.run import share, share_attack
 from yantra.run.share import LIMIT, Shared, share_job
+from yantra.run.share_attack import Rates
+from yantra.tracing.inspect.columns import Columns
 from yantra.tracing.inspect.rank_traces import RankTrace
 from yantra.tracing.inspect.validate import check_traces
+from yantra.tracing.obfuscate.keyed import Keyed
 from yantra.tracing.pytorch.in_memory import converted_job
-from yantra.tracing.share.calls import _shares
+from yantra.tracing.share.calls import _drawn, _shares
 from yantra.tracing.share.fingerprint import ALL, fingerprint, guesses
 from yantra.tracing.share.lanes import Lane, Work, disjoint
 from yantra.workloads.models.catalogue import find
@@ -101,10 +104,14 @@ def test_lines_hold_no_two_at_once() -> None:
 
 
 @pytest.mark.parametrize("parts", [1, 3, 16])
-def test_parts_of_calls_are_equal_and_whole(parts: int) -> None:
+def test_parts_of_calls_are_whole_and_as_large_as_drawn(parts: int) -> None:
     sizes = [5, 1, 1, 9, 30]
-    made = _shares(sizes, parts)
+    ends = [0.0, *accumulate(_drawn(Keyed(b"a secret"), 2, parts))]
+    made = _shares(sizes, ends)
     assert [round(sum(share for _, share, _ in part), 9) for part in made] == [1.0] * parts
+    for part, (begin, end) in zip(made, pairwise(ends), strict=True):
+        taken = sum(sizes[at] * of_node for at, _, of_node in part)
+        assert taken == pytest.approx((end - begin) * sum(sizes))
     for index in range(len(sizes)):
         whole = sum(of_node for part in made for at, _, of_node in part if at == index)
         assert whole == pytest.approx(1.0)
@@ -162,6 +169,41 @@ def test_the_attack_names_a_model_of_another_size_but_not_one_drawn_anew() -> No
 
     assert named(raw)[ALL] >= 6
     assert max(named(hidden).values()) <= 3
+
+
+def test_the_hardware_told_is_the_slowest_that_does_the_fastest_piece_in_time() -> None:
+    assert share_attack.device(Rates(300e12, 1e12)).startswith("A100")
+    assert share_attack.device(Rates(330e12, 1e12)) != share_attack.device(Rates(300e12, 1e12))
+    assert share_attack.device(Rates(1e18, 1e12)) == ""
+    made = TraceBuilder()
+    for micros, ops in ((100, 30_000_000_000), (50, 1_000_000_000)):
+        node = made.compute("gemm", duration_micros=micros)
+        node.set("num_ops", ops)
+        node.set("tensor_size", 10_000_000)
+    found = share_attack.rates({0: Columns(made.build())})
+    assert found == pytest.approx(Rates(300e12, 0.2e12))
+
+
+def test_what_is_told_of_parallelism_and_hardware_is_held_against_the_original() -> None:
+    leaks = {leak.what: leak for leak in shared("llama3-8b", 4, tp=2, dp=2).leaks}
+    told, ranks = leaks["parallel degrees"].evidence
+    assert leaks["parallel degrees"].shows == "roughly"
+    assert told.endswith("the original says data 2, data 4, tensor 2") and ranks == "4 ranks"
+    assert leaks["hardware"].shows == "no longer"
+    traces, groups = job("llama3-8b", 4, tp=2, dp=2)
+    one = {rank: Columns(trace) for rank, _, trace in traces}
+    assert share_attack.attacked(one, dict(groups), one, dict(groups))[0].shows == "exactly"  # type: ignore[arg-type]
+    timed = TraceBuilder()
+    for name in ("a", "b", "c"):
+        node = timed.compute(name, duration_micros=100, after=())
+        node.set("num_ops", {"a": 10**9, "b": 10**10, "c": 10**9}[name])
+        node.set("tensor_size", 10**6)
+    (rated,) = (
+        leak
+        for leak in share_job([RankTrace(0, "job.0.et", timed.build())], b"a secret").leaks
+        if leak.what == "hardware"
+    )
+    assert rated.shows == "roughly" and "the original's 100 TFLOP/s" in rated.evidence[1]
 
 
 # ------------------------------------------------------------------------------ recordings

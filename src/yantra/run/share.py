@@ -20,6 +20,7 @@ from yantra.base.units import format_time
 from yantra.base.whole_numbers import whole
 from yantra.chakra.files import save
 from yantra.chakra.trace import Trace
+from yantra.run.share_attack import PARALLELISM, attacked
 from yantra.run.trial import numbered, stated_scenario
 from yantra.scenario import Dimension, Resources, Scenario, Topology, Traces
 from yantra.tracing.inspect.columns import Columns
@@ -130,9 +131,10 @@ def share_job(
     key: bytes,
     groups: Groups | None = None,
     as_read: Callable[[Mapping[int, Trace], Groups], Mapping[int, Trace]] = lambda made, _: made,
+    calls: Sequence[int] = CALLS,
 ) -> Shared:
     """Draw a job anew. `groups`: members that the traces do not list; `as_read`: what becomes of
-    the traces when they are written and read.
+    the traces when they are written and read; `calls`: as `CALLS`.
 
     Raises TraceError where the job cannot run, as ranks of a group that make different calls.
     """
@@ -152,7 +154,7 @@ def share_job(
     before = [run.renamed(new) for run in before]
     communicates = any(run.group_bytes for run in before)
     best: tuple[float, int, dict[int, Trace], list[Cluster]] | None = None
-    for most in CALLS if communicates else CALLS[:1]:
+    for most in calls if communicates else calls[:1]:
         traces = redraw(ranks, keyed, new, most)
         read = as_read(traces, renamed)
         found = [
@@ -170,7 +172,7 @@ def share_job(
     return Shared(
         traces,
         renamed,
-        _leaks(columns, traces, renamed),
+        _leaks(columns, members, traces, renamed),
         _left(given, traces),
         clusters,
         most,
@@ -356,9 +358,12 @@ def _called(cluster: tuple[str, float, float]) -> str:
     return f"{kind} of {bytes_per_ns:g} GB/s, {latency_ns:g} ns"
 
 
-def _leaks(old: Mapping[int, Columns], after: Mapping[int, Trace], groups: Groups) -> list[Leak]:
+def _leaks(
+    old: Mapping[int, Columns], members: Groups, after: Mapping[int, Trace], groups: Groups
+) -> list[Leak]:
     new = {rank: Columns(trace) for rank, trace in after.items()}
-    return find_leaks(old, new, groups, level=4)
+    found = [one for one in find_leaks(old, new, groups, level=4) if one.what != PARALLELISM]
+    return [*found, *attacked(old, members, new, groups)]
 
 
 def _left(before: Mapping[int, Trace], after: Mapping[int, Trace]) -> dict[str, float]:

@@ -18,7 +18,7 @@ from yantra.synth.observe import Observed
 from yantra.synth.settings import NUMBERS
 from yantra.synth.shapes import Shape, distance
 
-_TINY_BYTES = 1 << 16  # of a group: what is less is not compared
+TINY_BYTES = 1 << 16  # of a group: what is less is not compared
 
 
 class Behaviour(NamedTuple):
@@ -119,9 +119,9 @@ def bytes_apart(real: Observed, drawn: Observed) -> float:
     """The largest relative difference of a group's bytes."""
     before, after = group_bytes(real), group_bytes(drawn)
     off = [
-        abs(after.get(name, 0.0) - before.get(name, 0.0)) / max(before.get(name, 0.0), _TINY_BYTES)
+        abs(after.get(name, 0.0) - before.get(name, 0.0)) / max(before.get(name, 0.0), TINY_BYTES)
         for name in {*before, *after}
-        if max(before.get(name, 0.0), after.get(name, 0.0)) > _TINY_BYTES
+        if max(before.get(name, 0.0), after.get(name, 0.0)) > TINY_BYTES
     ]
     return max(off, default=0.0)
 

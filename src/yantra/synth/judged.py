@@ -9,17 +9,18 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from functools import cache, partial
+from math import log2
 from random import Random
 from statistics import median
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from yantra.chakra.schema import NodeType
 from yantra.chakra.trace import Trace
 from yantra.scenario.types import Templates
 from yantra.synth.attack import Found, Mark, attack, mark, membership
-from yantra.synth.clusters import CLUSTERS, Ran, run_on
+from yantra.synth.clusters import CLUSTERS, Ran, group_bytes, run_on
 from yantra.synth.copies import copied, ratio
-from yantra.synth.judge import behaviours, bytes_apart, is_ordered, spearman
+from yantra.synth.judge import TINY_BYTES, behaviours, bytes_apart, is_ordered, spearman
 from yantra.synth.markov import markov
 from yantra.synth.observe import Observed, observed
 from yantra.synth.sample import sample
@@ -32,6 +33,9 @@ from yantra.workloads.models.model import Model
 from yantra.workloads.templates import Workload
 from yantra.workloads.training.train import train
 
+if TYPE_CHECKING:
+    from yantra.run.share import Shared
+
 DRAWN = ("rules", "grammar")
 FAMILIES = (
     ("bert-base", "bert-large"), ("deepseek-v2-lite", "deepseek-v2"), ("gpt3-1.3b", "gpt3-13b"),
@@ -42,6 +46,7 @@ FAMILIES = (
 PLAN = Settings(8, tp=2, pp=2, dp=2, micro_batches=4, sequence=2048)
 _SIZES = (8, 12)  # layers of each size
 _NEAR = 0.05  # of the makespan
+_TRIES = 10
 
 
 @cache
@@ -114,6 +119,38 @@ def frontier(jobs: Sequence[Sequence[Observed]], tier: str) -> Frontier:
     )
 
 
+def told_by_utility(jobs: Sequence[Sequence[Observed]]) -> float:
+    """The share of families found by what equal utility keeps, each number up to `_NEAR` off by
+    chance: makespans, exposed communication, bytes of groups, over the first makespan.
+    """
+    random = Random(0)
+    seen = [[_kept(job) for job in pair] for pair in jobs]
+    right = []
+    for size in (0, 1) * _TRIES:
+        off = [[_off(kept, random) for kept in pair] for pair in seen]
+        for family, pair in enumerate(off):
+            far = [_apart(other[1 - size], pair[size]) for other in off]
+            right.append(far.index(min(far)) == family)
+    return sum(right) / len(right)
+
+
+def _kept(job: Observed) -> dict[str, float]:
+    runs = [run_on(cluster, job) for cluster in CLUSTERS]
+    found = {name: size for name, size in group_bytes(job).items() if size > TINY_BYTES}
+    for at, run in enumerate(runs):
+        found |= {f"makespan {at}": run.makespan_ns, f"exposed {at}": run.exposed_ns}
+    return {name: value / runs[0].makespan_ns for name, value in found.items()}
+
+
+def _off(kept: Mapping[str, float], random: Random) -> dict[str, float]:
+    return {name: log2(v * random.uniform(1 - _NEAR, 1 + _NEAR)) for name, v in kept.items() if v}
+
+
+def _apart(one: Mapping[str, float], other: Mapping[str, float]) -> float:
+    names = {*one, *other}
+    return sum(abs(one.get(n, 0.0) - other.get(n, 0.0)) for n in names) / len(names)
+
+
 def _is_near(real: Sequence[Ran], drawn: Sequence[Ran]) -> bool:
     return all(
         abs(b.makespan_ns - a.makespan_ns) <= _NEAR * a.makespan_ns
@@ -141,21 +178,25 @@ def hidden_by_level(jobs: Sequence[Sequence[Observed]], level: int) -> list[list
 
 def shared(jobs: Sequence[Sequence[Observed]]) -> tuple[list[list[Trace]], float]:
     """As `yantra trace share` gives them, and the share of jobs within `_NEAR` on its clusters."""
-    from yantra.run.share import share_job
-    from yantra.tracing.inspect.rank_traces import RankTrace
-
     found, fine = [], 0
     for number, pair in enumerate(jobs):
         hidden = []
         for size, job in enumerate(pair):
-            of = _workload(job)
-            traces = [RankTrace(rank, str(rank), of.trace(rank)) for rank in range(of.ranks)]
-            members = {str(name): ranks for name, ranks in of.communicators().items()}
-            made = share_job(traces, f"key {number} {size}".encode(), members)
+            made = _shared(job, f"key {number} {size}")
             hidden.append(made.traces[0])
             fine += all(max(abs(c.makespan), abs(c.exposed)) <= _NEAR for c in made.clusters)
         found.append(hidden)
     return found, fine / sum(map(len, jobs))
+
+
+def _shared(job: Observed, key: str, tries: int | None = None) -> Shared:
+    from yantra.run.share import CALLS, share_job
+    from yantra.tracing.inspect.rank_traces import RankTrace
+
+    of = _workload(job)
+    traces = [RankTrace(rank, str(rank), of.trace(rank)) for rank in range(of.ranks)]
+    members = {str(name): ranks for name, ranks in of.communicators().items()}
+    return share_job(traces, key.encode(), members, calls=CALLS[:tries])
 
 
 def _workload(job: Observed) -> Workload:
@@ -190,6 +231,19 @@ def sizes_found(hide: Callable[[Observed, int], Trace]) -> dict[str, Found]:
     return attack(known, targets)
 
 
+def parallelism_found(hide: Callable[[Observed, int], Trace]) -> Found:
+    """The attack on the split of four ranks, of jobs of other sizes than those known."""
+    known: list[tuple[Mark, Mapping[str, Hashable]]] = []
+    targets: list[tuple[Mark, Mapping[str, Hashable]]] = []
+    for number, model in enumerate(("gpt3-1.3b", "llama2-7b", "llama3-8b", "qwen3-32b")):
+        for layers, some in ((8, known), (12, targets)):
+            for at, (tp, pp, dp) in enumerate(((4, 1, 1), (2, 2, 1), (2, 1, 2), (1, 2, 2))):
+                job = seen(model, PLAN._replace(layers=layers, tp=tp, pp=pp, dp=dp))
+                split = {"parallelism": (tp, pp, dp)}
+                some.append((mark(hide(job, 64 * number + layers + at)), split))
+    return attack(known, targets)["parallelism"]
+
+
 DEVICES = {"a": (100e12, 1e12), "b": (250e12, 2e12), "c": (500e12, 2e12), "d": (1000e12, 4e12)}
 """Operations and bytes a second of the hardware that jobs were recorded on."""
 
@@ -202,7 +256,7 @@ def hardware_found(hide: Callable[[Observed, int], Trace]) -> Found:
         for layers, some in ((8, known), (12, targets)):
             for name, speeds in DEVICES.items():
                 job = timed(seen(model, PLAN._replace(layers=layers)), *speeds)
-                seed = hash((number, layers, speeds))
+                seed = 64 * number + 4 * layers + len(some)
                 some.append((mark(hide(job, seed)), {"hardware": name}))
     return attack(known, targets)["hardware"]
 
@@ -334,6 +388,7 @@ def _print_frontier() -> None:
     found = family_found(hidden)
     print(f"  trace share: {found.mean:.0%}, {found.best:.0%} ({found.best_method})")
     print(f"    within {_NEAR:.0%} of the makespan on all of its clusters: {fine:.0%}")
+    print(f"  what equal utility keeps: {told_by_utility(jobs):.0%}")
     found = family_found(chains(jobs))
     print(f"  Markov: {found.mean:.0%}, {found.best:.0%} ({found.best_method})")
     for tier in DRAWN:
@@ -348,13 +403,17 @@ def _print_frontier() -> None:
     ways: dict[str, Callable[[Observed, int], Trace]] = {"real": lambda job, _: job.traces[0]}
     ways["Markov"] = lambda job, n: markov(_workload(job), Random(n)).template("all")
     ways |= {tier: partial(_first_of, tier) for tier in DRAWN}
+    ways["trace share"] = lambda job, n: _shared(job, f"key {n}", tries=1).traces[0]
     for name, hide in ways.items():
         for secret, one in sizes_found(hide).items():
             said = f"{one.mean:.0%}, {one.best:.0%} ({one.best_method})"
             print(f"  {name}, {secret}: {said}, chance {one.chance:.0%}")
-        one = hardware_found(hide)
-        said = f"{one.mean:.0%}, {one.best:.0%} ({one.best_method})"
-        print(f"  {name}, hardware: {said}, chance {one.chance:.0%}")
+        for secret, one in (
+            ("hardware", hardware_found(hide)),
+            ("parallelism", parallelism_found(hide)),
+        ):
+            said = f"{one.mean:.0%}, {one.best:.0%} ({one.best_method})"
+            print(f"  {name}, {secret}: {said}, chance {one.chance:.0%}")
 
 
 def _first_of(tier: str, job: Observed, seed: int) -> Trace:

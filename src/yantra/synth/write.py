@@ -29,10 +29,10 @@ from yantra.workloads.templates import RankClass, Workload
 from yantra.workloads.templates.grid import Group
 
 FEWEST, MOST = 8, 32
-"""Calls of a kind in a pass."""
+"""Calls of a type in a pass."""
 
 _MOST_PASSES = 1 << 13  # both ways, of all stages
-_FEW = 3  # calls that stay as many
+_OCTAVES = 3  # both ways, that sizes of calls spread, or their mean would tell the others' bytes
 _LEAST_BYTES = 1 << 19  # of a call, where there is more than one
 _PIECES = 64  # of a pass's dense work, in the mean of passes, so that none shows by its pieces
 _MEASURES = ("ns", "ops")  # by which work is cut, or else as `FEWEST`
@@ -43,7 +43,7 @@ _PHASES = {FORWARD: "forward", BACKWARD: "backward", END: "optimizer"}
 class Drawing(NamedTuple):
     """What ranks of a group must agree on."""
 
-    counts: dict[Call, int]
+    counts: dict[tuple[str, int], int]
     factors: dict[str, float]
 
 
@@ -111,7 +111,8 @@ def _group(call: Call, pp: int) -> Group:
 
 
 def _drawn(component: Component, random: Random) -> Drawing:
-    counts = {call: _number(random) for call in component.calls}
+    kinds = dict.fromkeys((call.when, call.type) for call in component.calls)
+    counts = {kind: _number(random) for kind in kinds}
     laws = {**component.work, **{c.word: law.size for c, law in component.calls.items()}}
     factors = {
         name: 1 + min(law.left, _SPREAD) * min(max(random.gauss(0, 1), -2), 2)
@@ -207,14 +208,20 @@ class _Writer:
         return found
 
     def _amount(self, call: Call) -> tuple[int, float]:
-        """Number and bytes of a call's kind in a pass."""
-        law = self.component.calls[call]
+        """Number and bytes of a call's kind in a pass: groups share a number, by bytes."""
+        size = self._size(call)
+        if call.when == END or is_whole(call):
+            features = job_features(self.settings) if is_whole(call) else self.features
+            return max(round(self.component.calls[call].calls.at(features)), 1), size
+        kind = call.when, call.type
+        alike = [one for one in self.component.calls if (one.when, one.type) == kind]
+        every = sum(self._size(one) for one in alike if self._is_here(one)) or 1.0
+        made = round(self.drawing.counts[kind] * size / every)
+        return max(min(made, int(size / _LEAST_BYTES)), 1), size
+
+    def _size(self, call: Call) -> float:
         features = job_features(self.settings) if is_whole(call) else self.features
-        size = law.size.at(features) * self.drawing.factors[call.word]
-        made = max(round(law.calls.at(features)), 1)
-        if call.when == END or made <= _FEW:
-            return made, size
-        return max(min(self.drawing.counts[call], int(size / _LEAST_BYTES)), 1), size
+        return self.component.calls[call].size.at(features) * self.drawing.factors[call.word]
 
     def _is_here(self, call: Call) -> bool:
         if call.axes.startswith("ends:") and self.where not in ("first", "last"):
@@ -244,7 +251,8 @@ class _Writer:
     def _parts(self, call: Call, size: float, count: int) -> list[int]:
         """Bytes of calls, whose sizes say nothing, but that all stages make them alike."""
         total = max(round(size), count)
-        weights = [1.0 if is_whole(call) else 2 ** self.random.uniform(-1, 1) for _ in range(count)]
+        spread = 0 if is_whole(call) else _OCTAVES
+        weights = [2 ** self.random.uniform(-spread, spread) for _ in range(count)]
         ends = [round(total * sum(weights[:at]) / sum(weights)) for at in range(count + 1)]
         return [max(end - begin, 1) for begin, end in pairwise(ends)]
 

@@ -1,22 +1,27 @@
 """Communications of a job, with the calls of each group poured into a number of calls that says
 nothing about layers.
 
-Calls of one kind between messages are a run. A run of four or more becomes `most` calls, each with
-an equal part of the bytes, whatever there were; two or three become two. The order of all calls of
-a job is that of their mean begin on the lowest rank, so no two ranks wait for each other.
+Calls of one kind between messages are a run. A run of four or more becomes `most` calls, whatever
+there were; two or three become two. Their sizes are drawn over `_OCTAVES`, as equal ones would tell
+how many bytes one kind has over another. The order of all calls of a job is that of their mean
+begin on the lowest rank, so no two ranks wait for each other.
 """
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
+from itertools import accumulate
 from typing import NamedTuple
 
 from yantra.base.errors import TraceError
 from yantra.chakra.schema import NodeType
 from yantra.tracing.inspect.columns import Columns
+from yantra.tracing.obfuscate.keyed import Keyed
 
 _FEW = 3
+_OCTAVES = 6
 
 
 class Times(NamedTuple):
@@ -56,7 +61,9 @@ class Call(NamedTuple):
 Kind = tuple[str, int | None, tuple[int, int]]
 
 
-def calls_of(by_rank: Mapping[int, Columns], times: Mapping[int, Times], most: int) -> list[Call]:
+def calls_of(
+    by_rank: Mapping[int, Columns], times: Mapping[int, Times], most: int, keyed: Keyed
+) -> list[Call]:
     """All calls of a job. Raises TraceError where ranks of a group make different calls."""
     made: dict[Kind, dict[int, list[int]]] = defaultdict(dict)
     calls: list[Call] = []
@@ -73,7 +80,7 @@ def calls_of(by_rank: Mapping[int, Columns], times: Mapping[int, Times], most: i
             number = groups.setdefault((kind[0], ranks), len(groups))
             part = {rank: nodes[rank] for rank in ranks}
             leader = Rank(by_rank[ranks[0]], times[ranks[0]])
-            calls += _poured(kind, number, part, leader, most)
+            calls += _poured(kind, number, part, leader, most, keyed)
     return sorted(calls, key=lambda call: call.order)
 
 
@@ -110,6 +117,7 @@ def _poured(
     nodes: Mapping[int, Sequence[int]],
     leader: Rank,
     most: int,
+    keyed: Keyed,
 ) -> list[Call]:
     first = min(nodes)
     columns, times = leader
@@ -127,10 +135,11 @@ def _poured(
         sizes = [columns.comm_size[at] or 0 for at in own]
         total = sum(sizes)
         wanted = most if len(own) > _FEW else min(len(own), 2)
-        parts = _shares([size + 1 for size in sizes], wanted)
-        for part, chosen in enumerate(parts):
+        ends = [0.0, *accumulate(_drawn(keyed, kind[1], wanted))]
+        cuts = [round(total * end) for end in ends]
+        for part, chosen in enumerate(_shares([size + 1 for size in sizes], ends)):
             when = sum(times.start[own[n]] * share for n, share, _ in chosen)
-            size = total * (part + 1) // wanted - total * part // wanted
+            size = cuts[part + 1] - cuts[part]
             stands = {
                 rank: [Part(of[places[n]], *shares) for n, *shares in chosen]
                 for rank, of in nodes.items()
@@ -139,15 +148,28 @@ def _poured(
     return calls
 
 
-def _shares(sizes: Sequence[int], parts: int) -> list[list[tuple[int, float, float]]]:
-    """Cut sizes in a row into equal parts: for each, indices, shares in it, shares of the size."""
-    each = sum(sizes) / parts
-    found: list[list[tuple[int, float, float]]] = [[] for _ in range(parts)]
+def _drawn(keyed: Keyed, type: int | None, parts: int) -> list[float]:
+    """Shares of a whole, unequal by chance; alike in all passes, which wait for each other."""
+    drawn = [keyed.number("call", type, part) / (1 << 128) for part in range(parts)]
+    weights = [2 ** (_OCTAVES * each) for each in drawn]
+    return [weight / sum(weights) for weight in weights]
+
+
+def _shares(sizes: Sequence[int], ends: Sequence[float]) -> list[list[tuple[int, float, float]]]:
+    """Cut sizes in a row at shares of the whole: for each part, indices, shares in it, shares of
+    the size.
+    """
+    whole = sum(sizes)
+    cuts = [whole * end for end in ends]
+    found: list[list[tuple[int, float, float]]] = [[] for _ in cuts[1:]]
     done = 0.0
     for index, size in enumerate(sizes):
         begin, done = done, done + size
-        for part in range(int(begin / each), min(int(done / each) + 1, parts)):
-            inside = min(done, each * (part + 1)) - max(begin, each * part)
+        for part in range(max(bisect_right(cuts, begin) - 1, 0), len(found)):
+            if cuts[part] >= done:
+                break
+            inside = min(done, cuts[part + 1]) - max(begin, cuts[part])
             if inside > 0:
+                each = cuts[part + 1] - cuts[part]
                 found[part].append((index, inside / each, inside / size))
     return found

@@ -12,17 +12,19 @@ from __future__ import annotations
 from bisect import bisect_left, bisect_right
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from itertools import pairwise
+from itertools import accumulate, pairwise
 from typing import NamedTuple
 
 from msgspec import Struct, field
 
 from yantra.chakra.schema import NodeType
 from yantra.tracing.inspect.columns import Columns
+from yantra.tracing.obfuscate.keyed import Keyed
 from yantra.tracing.share.calls import Call, Part, Rank, Times
 from yantra.tracing.share.lanes import COMMUNICATION, DELAY, Amount, Lane, Work, disjoint
 
 _COMPUTES = 128  # operations a byte from which a computation is bound by them
+_PIECES = 512  # of a stream, beside those that calls cut
 _SAME = 1e-4  # of a lane: nearer places are one
 _COMMUNICATION = (NodeType.COMM_COLL, NodeType.COMM_SEND, NodeType.COMM_RECV)
 
@@ -63,8 +65,11 @@ class Span(NamedTuple):
 class Drawn:
     """The pieces of a rank, by lane in order, and its calls' meetings with them."""
 
-    def __init__(self, rank: int, one: Rank, calls: Sequence[Call], cuts: list[float]) -> None:
+    def __init__(
+        self, rank: int, one: Rank, calls: Sequence[Call], cuts: list[float], keyed: Keyed
+    ) -> None:
         self.rank = rank
+        self.keyed = keyed
         self.columns, self.times = one
         self.calls = [call for call in calls if rank in call.nodes]
         self.lane_of, self.lanes = _lanes(self.columns, self.times)
@@ -152,12 +157,27 @@ class Drawn:
                     if key in side:
                         side[key] = _nearest(distinct, side[key])
             self.of_lane[key] = []
-            for first, last in pairwise(distinct):
+            for first, last in pairwise(self._by_chance(key, distinct)):
                 amounts = lane.between(first, last)
                 if amounts:
                     self.of_lane[key].append(len(self.pieces))
                     when = lane.begins(first), lane.ends(last)
                     self.pieces.append(Piece(key, first, last, *when, amounts))
+
+    def _by_chance(self, key: LaneKey, places: list[float]) -> list[float]:
+        """Places with more between them on a stream, so that pieces are as long in all jobs."""
+        usual = self.lanes[key].length / _PIECES
+        if key[0] != "stream" or not usual:
+            return places
+        found = places[:1]
+        for at, (first, last) in enumerate(pairwise(places)):
+            drawn = self.keyed.number("pieces", key, at) / (1 << 128)
+            many = max(round((last - first) / usual * 2 ** (drawn - 0.5)), 1)
+            each = [self.keyed.number("piece", key, at, n) / (1 << 128) for n in range(many)]
+            ends = [*accumulate(4**one for one in each)]
+            found += [first + (last - first) * end / ends[-1] for end in ends[:-1]]
+            found.append(last)
+        return found
 
     def _waits(self, base: Mapping[LaneKey, list[float]]) -> dict[LaneKey, set[float]]:
         """Where the longest wait of each part for another lane is: cuts of both lanes."""

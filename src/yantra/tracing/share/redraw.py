@@ -32,13 +32,14 @@ def redraw(
     Raises TraceError where ranks of a group make different calls.
     """
     by_rank = {rank: one.columns for rank, one in ranks.items()}
-    calls = calls_of(by_rank, {rank: one.times for rank, one in ranks.items()}, most)
+    calls = calls_of(by_rank, {rank: one.times for rank, one in ranks.items()}, most, keyed)
     until = max((max(one.times.end, default=0.0) for one in ranks.values()), default=0.0)
     cuts = [until * (at + keyed.number("cut", at) / (1 << 128)) / CUTS for at in range(1, CUTS)]
     tags = {canonical_tag(tag) for one in by_rank.values() for tag in _tags(one)}
     names = Names(groups, keyed.permuted("tag", tags), keyed)
     return {
-        rank: Writer(Drawn(rank, one, calls, cuts), names).trace() for rank, one in ranks.items()
+        rank: Writer(Drawn(rank, one, calls, cuts, keyed), names).trace()
+        for rank, one in ranks.items()
     }
 
 

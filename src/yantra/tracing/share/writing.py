@@ -25,7 +25,7 @@ Item = tuple[int, int]
 
 
 _FEW_OPERATIONS = 4  # a byte at most, where memory bounds: they cost no time
-_OCTAVES = 20
+_BELOW = 10, 16  # octaves of these operations below the mean of others
 
 
 class Names(NamedTuple):
@@ -50,6 +50,8 @@ class Writer:
         self.timed = any(columns.duration)
         self.numbers = {key: place for place, key in enumerate(sorted(drawn.lanes), start=1)}
         self.left: dict[LaneKey, float] = defaultdict(float)  # of a microsecond
+        self.dense: list[Node] = []
+        self.light: list[Node] = []
 
     def trace(self) -> Trace:
         """The rank's trace."""
@@ -59,6 +61,7 @@ class Writer:
                 self._write_call(item[1], [self._node_of(parent) for parent in deps[item]])
             else:
                 self._write_piece(item[1], deps[item])
+        self._hide_light()
         parents = reduced_parents(Columns(Trace(self.nodes)))
         for node, before in zip(self.nodes, parents, strict=True):
             node.data_deps = sorted(before)
@@ -156,13 +159,21 @@ class Writer:
         if self.exact:
             made.set("duration_ns", part.duration_ns)
         if part.operations or part.moved:
-            operations = part.operations
-            if not self.timed and part.kind == 0:  # their share would tell models apart
-                drawn = self.names.keyed.number("operations", self.drawn.rank, made.id)
-                operations = part.moved * _FEW_OPERATIONS >> drawn % _OCTAVES
-            made.set("num_ops", max(operations, 1))
+            made.set("num_ops", max(part.operations, 1))
             made.set("tensor_size", max(part.moved, 1))
+            (self.light if not self.timed and part.kind == 0 else self.dense).append(made)
         return made
+
+    def _hide_light(self) -> None:
+        """Operations of memory-bound work are drawn: their share would tell models apart."""
+        done = [int(str(node.get("num_ops"))) for node in self.dense]
+        usual = sum(done) / max(len(done), 1)
+        least, most = _BELOW
+        for node in self.light:
+            drawn = self.names.keyed.number("operations", self.drawn.rank, node.id) / (1 << 128)
+            many = int(str(node.get("tensor_size"))) * _FEW_OPERATIONS
+            few = int(usual * 2 ** -(least + (most - least) * drawn))
+            node.set("num_ops", max(min(few, many), 1))
 
     def _add(self, name: str, type: int, micros: int, after: list[int]) -> Node:
         made = Node(len(self.nodes), name, type, micros, sorted(set(after)))
