@@ -222,10 +222,7 @@ def command(
     _write(result, output, csv, parquet, table, exports, energy)
     if trace:
         timeline_options.write(result, trace, trace_ranks, trace_messages)
-    if as_json:
-        sys.stdout.writelines(json_pieces(result, _shown_as_json(result), energy=energy))
-    else:
-        _show(result, hot_links, energy=energy)
+    _show(result, hot_links, as_json=as_json, energy=energy)
     return 0
 
 
@@ -235,7 +232,10 @@ def _check_power(model: Model, *, energy: bool) -> None:
         raise ConfigError(_POWER, problem)
 
 
-def _show(result: Result, hot_links: int | None, *, energy: bool) -> None:
+def _show(result: Result, hot_links: int | None, *, as_json: bool, energy: bool) -> None:
+    if as_json:
+        sys.stdout.writelines(json_pieces(result, _shown_as_json(result), energy=energy))
+        return
     show(result)
     if energy:
         _show_energy(result)
