@@ -37,10 +37,15 @@ def rated(scenario: Scenario) -> Scenario:
         choose = "choose one for them: cluster_parts(..., dtype=...)"
         raise ConfigError("workload", f"{no_rate(str(dtype), str(machine.name), rates)}; {choose}")
     faster = rates[dtype] / rates[str(machine.dtype)]  # a peak may have been changed
-    device = scenario.device
+    device, stack = scenario.device, scenario.stack
+    if stack is not None:
+        from yantra.scenario.named import terms_of_type
+
+        stack = terms_of_type(stack, machine.name, str(dtype))
     by_type = scenario.semantics != "astra-sim"
     return scenario.replace(
         machine=plain.replace(dtype=dtype, peak_flops=peaks[dtype]),
+        stack=stack,
         device=device.replace(
             peak_flops=device.peak_flops * faster,
             compute=_compute(device, str(dtype), rates if by_type else {}),

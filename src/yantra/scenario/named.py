@@ -34,6 +34,7 @@ from yantra.scenario.layout import CLUSTER, COLLECTIVES, STACK, WORKLOAD
 from yantra.scenario.named_layout import LEVELS, NAMED, NamedCluster
 from yantra.scenario.training import STEP, plan_of, ranks_of
 from yantra.scenario.types import CHANGED
+from yantra.scenario.types import Stack as StackTerms
 
 if TYPE_CHECKING:
     from yantra.fabric.stacks import Stack
@@ -275,6 +276,25 @@ def _terms(
     if machine.measured is None or is_alone or "selection" in collectives:
         return terms
     return _without_interval(terms)
+
+
+def terms_of_type(given: StackTerms, cluster: str | None, dtype: str) -> StackTerms:
+    """The terms of a shipped stack for a type, where `given` are its own for none."""
+    from yantra.fabric import stacks
+
+    name = (given.name or "").partition(" (")[0]
+    if cluster is None or name not in stacks.names() or cluster not in clusters.names():
+        return given
+    stack, machine = stacks.load(name), clusters.load(cluster)
+    on = like(machine) if stack.framework == UNKNOWN else machine.name
+
+    def terms(of: str | None) -> StackTerms:
+        part = stack.scenario_part(on, of)
+        is_without = (given.name or "").endswith(_MESSAGES)
+        found: StackTerms = _read_stack(_without_interval(part) if is_without else part)
+        return found
+
+    return terms(dtype) if given == terms(None) else given
 
 
 def _own_compute(tree: dict[str, Any], given: Mapping[str, Any], later: Later) -> str | None:
