@@ -64,7 +64,7 @@ def test_options_are_set_by_their_names(tmp_path: Path, capsys: pytest.CaptureFi
     path = str(_scenario(tmp_path, "switch", "analytical"))
     packet = ["--set", "network.kind=packet"]
     assert main(["run", path, *packet, "--set", "network.congestion_control=hpcc"]) == 0
-    assert "packet (congestion_control hpcc)" in capsys.readouterr().out
+    assert "packet (congestion_control hpcc, look nothing)" in capsys.readouterr().out
     assert main(["run", path, *packet, "--set", "network.congestion_control=hpc"]) == 2
     assert "did you mean 'hpcc'?" in capsys.readouterr().err
     assert main(["run", path, *packet, "--set", "network.congestion=hpcc"]) == 2

@@ -13,7 +13,7 @@ from yantra.chakra import NodeType, Trace, TraceBuilder
 from yantra.cli import main
 from yantra.tracing.inspect.rank_traces import RankTrace
 from yantra.tracing.pytorch.in_memory import converted
-from yantra.tracing.why.accounts import account, busy_ns
+from yantra.tracing.why.accounts import account, accounts, busy_ns
 from yantra.tracing.why.look import look
 from yantra.tracing.why.rank import ranks_of
 
@@ -43,7 +43,7 @@ def test_parts_add_up_to_the_window_and_busy_time_is_that_of_the_file(
         assert min(parts.values()) >= 0
         assert busy_ns(rank.work) == pytest.approx(1000 * _busy_us(form), rel=1e-3)
         middle = (rank.begin_ns + rank.end_ns) // 2
-        halves = account(rank, end_ns=middle), account(rank, middle)
+        halves = accounts(rank, [(rank.begin_ns, middle), (middle, rank.end_ns)])
         assert all(halves[0][part] + halves[1][part] == ns for part, ns in parts.items())
 
 

@@ -126,8 +126,8 @@ class Observed:
         use = np.array([at for at, row in enumerate(self._rows) if counts(row)], dtype=int)
         own = covariance([context], [context])[0, 0]
         if not len(use):
-            products, attention, rest, communication = np.exp(mean_of(context)).tolist()
-            return Fit(Factors(products, attention, rest, communication), own)
+            products, attention, rest = np.exp(mean_of(context)).tolist()
+            return Fit(Factors(products, attention, rest), own)
         known = self._known[np.ix_(use, use)]
         logs = self._mean.copy()
         noise = MODEL**2 + STEP**2 / self._counts[use]
