@@ -3,10 +3,11 @@
 #include <algorithm>
 #include <array>
 #include <map>
-#include <numeric>
 #include <unordered_map>
 #include <utility>
 #include <vector>
+
+#include "base/disjoint_sets.hpp"
 
 namespace yantra {
 
@@ -42,23 +43,6 @@ void add_channels(Folding& out, const RankNames& names) {
     }
 }
 
-class DisjointSets {
-public:
-    explicit DisjointSets(u32 count) : parent_(count) {
-        std::iota(parent_.begin(), parent_.end(), 0);
-    }
-    u32 root(u32 x) {
-        while (parent_[x] != x) {
-            x = parent_[x] = parent_[parent_[x]];
-        }
-        return x;
-    }
-    void merge(u32 a, u32 b) { parent_[root(a)] = root(b); }
-
-private:
-    std::vector<u32> parent_;
-};
-
 void add_communicator_classes(Folding& out, const RankNames& names) {
     const u32 classes = static_cast<u32>(out.representative.size());
     auto named_by = [&](u32 rank) { return static_cast<u32>(names.of(rank).communicators.size()); };
@@ -72,14 +56,14 @@ void add_communicator_classes(Folding& out, const RankNames& names) {
         for (u32 i = 0; i < named_by(rank); ++i) {
             const u32 here = first[out.class_of[rank]] + i;
             const auto [entry, fresh] = seen.try_emplace(names.communicator(rank, i), here);
-            sets.merge(here, entry->second);
+            sets.join(here, entry->second);
         }
     }
     std::map<u32, u32> number;   // by root of the set
     for (u32 at = 0; at < classes; ++at) {
         std::vector<Folding::Membership> memberships;
         for (u32 i = 0; first[at] + i < first[at + 1]; ++i) {
-            const auto [entry, fresh] = number.try_emplace(sets.root(first[at] + i), number.size());
+            const auto [entry, fresh] = number.try_emplace(sets.of(first[at] + i), number.size());
             if (fresh) {
                 out.communicator_classes.emplace_back();
             }

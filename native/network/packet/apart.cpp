@@ -6,6 +6,7 @@
 #include <unordered_map>
 #include <utility>
 
+#include "base/disjoint_sets.hpp"
 #include "network/packet/packets.hpp"
 #include "network/packet/partition.hpp"
 
@@ -183,21 +184,14 @@ void Apart::estimate() {
 
 // By flow, one of those of its component by the present times. `order`: of starts.
 std::vector<u32> Apart::tops(const std::vector<u32>& order) const {
-    std::vector<u32> above(flows_.size());
-    std::iota(above.begin(), above.end(), 0U);
-    const auto top = [&above](u32 one) {
-        while (above[one] != one) {
-            one = above[one] = above[above[one]];
-        }
-        return one;
-    };
+    DisjointSets joined(static_cast<u32>(flows_.size()));
     std::vector<std::pair<u64, u32>> last(fabric_.links.size(), {0, none});   // end and flow, by pair of links
     for (u32 flow : order) {
         for (std::span<const u32> way : {flows_[flow].data, flows_[flow].acks}) {
             for (u32 link : way) {
                 auto& [end, before] = last[pair_of(link)];
                 if (before != none && flows_[flow].start <= end) {
-                    above[std::max(top(flow), top(before))] = std::min(top(flow), top(before));
+                    joined.join(flow, before);
                 }
                 if (before == none || completed_[flow] >= end) {
                     end = completed_[flow];
@@ -206,10 +200,11 @@ std::vector<u32> Apart::tops(const std::vector<u32>& order) const {
             }
         }
     }
-    for (u32 flow = 0; flow < above.size(); ++flow) {
-        above[flow] = top(flow);
+    std::vector<u32> found;
+    for (u32 flow = 0; flow < flows_.size(); ++flow) {
+        found.push_back(joined.of(flow));
     }
-    return above;
+    return found;
 }
 
 // Components by the present times. False: all are as before.

@@ -97,11 +97,8 @@ bool Episodes::is_told(u64 tick) {
     return false;
 }
 
-// In the order in which they begin, so that two orders of sending are one.
 void Episodes::is_sent() {
-    std::stable_sort(batch_.begin(), batch_.end(), [this](const FlowSpec& one, const FlowSpec& other) {
-        return simulator_.place_of(one) < simulator_.place_of(other);
-    });
+    put_in_order(batch_, simulator_);
     const u64 tick = batch_at_;
     if (replays_ ? is_over(tick) : rests(tick)) {
         replays_ ? finish() : close();

@@ -48,7 +48,6 @@ public:
         });
     }
     bool replays() const { return replays_ || repeats_.replays(); }
-    bool empty() const { return !replays_ && batch_.empty() && repeats_.empty(); }
     // When there is something to do or to tell; ~0: never.
     u64 next_time() const;
     // Nothing is heard before it, whatever is sent elsewhere.

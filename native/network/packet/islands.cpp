@@ -1,8 +1,8 @@
 #include "network/packet/islands.hpp"
 
-#include <numeric>
 #include <utility>
 
+#include "base/disjoint_sets.hpp"
 #include "base/one_thread.hpp"
 
 namespace yantra::packet {
@@ -15,36 +15,24 @@ constexpr u32 most_links_of_header = 6;
 // By link. Links are joined where they touch a switch, and to the link back.
 std::vector<u32> islands_of(const FabricSpec& fabric, bool may_part, u32& count) {
     const u32 links = static_cast<u32>(fabric.links.size());
-    std::vector<u32> above(links);
-    std::iota(above.begin(), above.end(), 0U);
-    const auto root = [&above](u32 link) {
-        while (above[link] != link) {
-            link = above[link] = above[above[link]];
-        }
-        return link;
-    };
-    const auto join = [&](u32 one, u32 other) {
-        one = root(one);
-        other = root(other);
-        above[std::max(one, other)] = std::min(one, other);
-    };
+    DisjointSets joined(links);
     std::vector<u32> of_switch(fabric.is_host.size(), none);
     for (u32 link = 0; link < links; ++link) {
         const LinkSpec& of = fabric.links[link];
         for (u32 device : {of.from, of.to}) {
             if (!fabric.is_host[device]) {
-                join(link, of_switch[device] == none ? link : of_switch[device]);
+                joined.join(link, of_switch[device] == none ? link : of_switch[device]);
                 of_switch[device] = link;
             }
         }
         if (of.twin != none) {
-            join(link, of.twin);
+            joined.join(link, of.twin);
         }
     }
     count = 0;
     std::vector<u32> found(links, 0);
     for (u32 link = 0; link < links; ++link) {
-        found[link] = root(link) == link ? count++ : found[root(link)];
+        found[link] = joined.of(link) == link ? count++ : found[joined.of(link)];
     }
     if (!may_part || u64{count} * links > most_ports) {
         count = 1;

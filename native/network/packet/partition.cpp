@@ -2,12 +2,12 @@
 
 #include <algorithm>
 #include <cstdio>
-#include <numeric>
 #include <set>
 #include <stdexcept>
 #include <tuple>
 #include <utility>
 
+#include "base/disjoint_sets.hpp"
 #include "network/packet/border.hpp"
 #include "network/packet/congestion_control.hpp"
 
@@ -22,26 +22,6 @@ constexpr double barrier_ns = 20000.0;   // where threads share their cores with
 constexpr double begin_ns = 2e6;       // of threads and their tables
 constexpr double least_gain = 1.2;
 constexpr u64 no_link_ticks = u64{1} << 60;   // between parts
-
-class Sets {
-public:
-    explicit Sets(u32 size) : above_(size) { std::iota(above_.begin(), above_.end(), 0U); }
-    u32 of(u32 one) {
-        while (above_[one] != one) {
-            one = above_[one] = above_[above_[one]];
-        }
-        return one;
-    }
-    // The least names both.
-    void join(u32 one, u32 other) {
-        one = of(one);
-        other = of(other);
-        above_[std::max(one, other)] = std::min(one, other);
-    }
-
-private:
-    std::vector<u32> above_;
-};
 
 class Divider {
 public:
@@ -115,7 +95,7 @@ private:
     }
 
     Partition divided(u32 parts, u64 threshold, bool with_switch) const {
-        Sets groups(static_cast<u32>(work_.size()));
+        DisjointSets groups(static_cast<u32>(work_.size()));
         for (const auto& [one, other] : demand_.together) {
             groups.join(one, other);
         }
@@ -130,7 +110,7 @@ private:
         return packed(parts, groups);
     }
 
-    void join_hosts(Sets& groups) const {
+    void join_hosts(DisjointSets& groups) const {
         std::vector<std::pair<u64, u32>> most(work_.size(), {0, none});   // crossings and switch, by host
         for (std::size_t link = 0; link < fabric_.links.size(); ++link) {
             const LinkSpec& of = fabric_.links[link];
@@ -145,7 +125,7 @@ private:
         }
     }
 
-    Partition packed(u32 parts, Sets& groups) const {
+    Partition packed(u32 parts, DisjointSets& groups) const {
         std::vector<u64> work(work_.size(), 0);
         for (u32 device = 0; device < work_.size(); ++device) {
             work[groups.of(device)] += work_[device];
@@ -172,7 +152,7 @@ private:
     }
 
     // By group: each part but the last takes the group that most crosses to what it has, up to its share.
-    std::vector<u8> grown(u32 parts, Sets& groups, const std::vector<u64>& work, const std::vector<u32>& order) const {
+    std::vector<u8> grown(u32 parts, DisjointSets& groups, const std::vector<u64>& work, const std::vector<u32>& order) const {
         std::vector<std::vector<std::pair<u32, u64>>> beside(work.size());   // groups, and what crosses
         for (std::size_t link = 0; link < fabric_.links.size(); ++link) {
             const u32 one = groups.of(fabric_.links[link].from);

@@ -70,20 +70,13 @@ void Repeats::begin_run() {
     if (sent_.size() > most_sent) {
         forget();
     }
-    put_in_order(std::span(sent_).subspan(batch_));
+    put_in_order(std::span(sent_).subspan(batch_), simulator_);
     moments_.push_back({batch_at_, batch_is_after_, batch_, heard_.size()});
     for (std::size_t at = batch_; at < sent_.size(); ++at) {
         name(sent_[at].flow, last(), static_cast<u32>(at - batch_));
     }
     batch_ = sent_.size();
     look_for_repetition(batch_at_);
-}
-
-// As they begin, so that two orders of sending are one.
-void Repeats::put_in_order(std::span<FlowSpec> sent) const {
-    std::stable_sort(sent.begin(), sent.end(), [this](const FlowSpec& one, const FlowSpec& other) {
-        return simulator_.place_of(one) < simulator_.place_of(other);
-    });
 }
 
 void Repeats::name(u32 flow, u64 moment, u32 place) {
@@ -178,7 +171,7 @@ u64 Repeats::next_time() const {
 bool Repeats::replay(u64 tick) {
     const Moment& next = moments_[like(now_.moment) + 1];
     if (!now_.sent.empty()) {
-        put_in_order(now_.sent);
+        put_in_order(now_.sent, simulator_);
         if (!is_as_before()) {
             go_live(now_.sent_at, now_.is_after);
             return false;

@@ -39,7 +39,6 @@ public:
         }
     }
     bool replays() const { return replays_; }
-    bool empty() const { return !replays_ && simulator_.empty(); }
     // While it replays, when something is heard or should be sent.
     u64 next_time() const;
     // While it replays: the last tick of which all was heard.
@@ -102,7 +101,6 @@ private:
 
     // Recording.
     void begin_run();
-    void put_in_order(std::span<FlowSpec> sent) const;
     void name(u32 flow, u64 moment, u32 place);
     void look_for_repetition(u64 tick);
     bool is_worth_a_look();

@@ -196,6 +196,12 @@ void Simulator::step() {
     }
 }
 
+void put_in_order(std::span<FlowSpec> sent, const Simulator& simulator) {
+    std::stable_sort(sent.begin(), sent.end(), [&simulator](const FlowSpec& one, const FlowSpec& other) {
+        return simulator.place_of(one) < simulator.place_of(other);
+    });
+}
+
 void Simulator::fire(u32 number) {
     const std::optional<Timer> timer = all_.senders.expire_timer(number);
     if (!timer) {

@@ -98,4 +98,7 @@ private:
     TickOrder at_once_;
 };
 
+// As they begin, so that two orders of sending are one.
+void put_in_order(std::span<FlowSpec> sent, const Simulator& simulator);
+
 }  // namespace yantra::packet
