@@ -268,14 +268,18 @@ def _without_interval(terms: dict[str, Any]) -> dict[str, Any]:
 def _terms(
     stack: Stack, machine: Cluster, dtype: str | None, parts: Mapping[str, Any]
 ) -> dict[str, Any]:
-    """The mixture's terms follow from the GPU, also for a user's file of a known one."""
-    name = like(machine) if stack.framework == UNKNOWN else machine.name
-    terms = stack.scenario_part(name, dtype)
+    terms = _own_terms(stack, machine, dtype)
     collectives = parts.get("collectives", {})
     is_alone = all(one["size"] == 1 for one in parts.get("topology", ()))
     if machine.measured is None or is_alone or "selection" in collectives:
         return terms
     return _without_interval(terms)
+
+
+def _own_terms(stack: Stack, machine: Cluster, dtype: str | None) -> dict[str, Any]:
+    """The mixture's terms follow from the GPU, also for a user's file of a known one."""
+    name = like(machine) if stack.framework == UNKNOWN else machine.name
+    return stack.scenario_part(name, dtype)
 
 
 def terms_of_type(given: StackTerms, cluster: str | None, dtype: str) -> StackTerms:
@@ -286,10 +290,9 @@ def terms_of_type(given: StackTerms, cluster: str | None, dtype: str) -> StackTe
     if cluster is None or name not in stacks.names() or cluster not in clusters.names():
         return given
     stack, machine = stacks.load(name), clusters.load(cluster)
-    on = like(machine) if stack.framework == UNKNOWN else machine.name
 
     def terms(of: str | None) -> StackTerms:
-        part = stack.scenario_part(on, of)
+        part = _own_terms(stack, machine, of)
         is_without = (given.name or "").endswith(_MESSAGES)
         found: StackTerms = _read_stack(_without_interval(part) if is_without else part)
         return found
