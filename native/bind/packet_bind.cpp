@@ -202,6 +202,7 @@ void register_counts(nb::module_& module) {
         .field("marked_acks", &packet::Totals::marked_acks)
         .field("drops", &packet::Totals::drops)
         .field("trims", &packet::Totals::trims)
+        .field("grants", &packet::Totals::grants)
         .field("timeouts", &packet::Totals::timeouts)
         .field("timeouts_without_loss", &packet::Totals::timeouts_without_loss)
         .field("skipped", &packet::Totals::skipped);

@@ -18,7 +18,9 @@ from yantra.run import packets
 from yantra.run.simulate import run
 
 HOSTS = 16
-LOSSLESS = sorted(name for name in packets.presets() if name not in ("cubic", "newreno", "uec"))
+LOSSLESS = sorted(
+    name for name in packets.presets() if name not in ("cubic", "newreno", "uec", "uec_credits")
+)
 INCAST = ["--topology", "switch", "--set", f"ranks={HOSTS}", "--set", "bandwidth=100Gb/s"]
 
 

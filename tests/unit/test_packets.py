@@ -116,7 +116,7 @@ def test_every_byte_arrives_under_every_preset(
     assert made.totals.drops == 0
     data = sum(-(-size // 1000) for *_, size in flows)
     assert made.totals.data_packets == 2 * data
-    if preset == "uec":  # an ACK for several
+    if preset.startswith("uec"):  # an ACK for several
         assert len(flows) <= made.totals.acks <= data
     else:
         assert made.totals.acks == data

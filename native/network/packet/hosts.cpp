@@ -15,6 +15,9 @@ constexpr u32 first_read = 1 + static_cast<u32>(LinksAhead{}.size());   // of a 
 
 Hosts::Hosts(Common& all, Watch& watch, Transmitter& transmitter, Recovery& recovery, Switches& switches)
     : all_(all), watch_(watch), transmitter_(transmitter), recovery_(recovery), switches_(switches) {
+    if (all_.settings.credits != 0) {
+        credits_ = std::make_unique<Credits>(all_, *this);
+    }
     all_.ports.each([this](PortId number) {
         Port& port = all_.ports[number];
         if (port.is_host) {
@@ -54,6 +57,9 @@ void Hosts::start(u32 number) {
     }
     watch_.begins(sender);
     all_.control->begin(made);
+    if (credits_ != nullptr) {
+        credits_->begin(made);
+    }
     if (all_.scheme.connects) {
         connect(made);
         return;
@@ -100,9 +106,15 @@ void Hosts::move_to(SenderId number, PortId port) {
     Sender& sender = all_.senders[number];
     const bool has_place = sender.place != none;
     delist(number);
+    if (credits_ != nullptr) {
+        credits_->leave(number);
+    }
     sender.port = port;
     sender.line_rate = all_.ports[port].bits_per_s;
     sender.rate = std::min(sender.rate, sender.line_rate);
+    if (credits_ != nullptr) {
+        credits_->join(number);
+    }
     if (has_place) {
         enlist(number);
     }
@@ -188,16 +200,19 @@ PacketId Hosts::next_packet(SenderId number) {
         packet.hops = static_cast<u16>(way);   // its ACK has it, too
     }
     packet.stamp = all_.scheme.telemetry == TelemetryKind::power ? 0 : all_.now();
-    if (sender.any_order && sender.resends != 0) [[unlikely]] {
+    const bool is_again = sender.any_order && sender.resends != 0;
+    if (is_again) [[unlikely]] {
         packet.sequence = recovery_.next_lost(sender);
         packet.payload = static_cast<u32>(std::min<u64>(all_.settings.payload_bytes, sender.size - packet.sequence));
-        packet.asks = true;
     } else {
         packet.sequence = sender.next;
         packet.payload = static_cast<u32>(std::min<u64>(all_.settings.payload_bytes, sender.left()));
         sender.next += packet.payload;
-        packet.asks = !sender.can_send();
     }
+    if (credits_ != nullptr) [[unlikely]] {
+        credits_->sent(number, made);
+    }
+    packet.asks = is_again || !sender.can_send();
     packet.bytes = packet.payload + all_.packets.data_header();
     sender.last_bytes = packet.bytes;
     if (sender.retransmission == none && all_.has_timers()) {
@@ -227,14 +242,19 @@ void Hosts::receive_data(PacketId packet) {
     const Sender& to = all_.senders.received_from(of.sender);
     if (to.receives != of.serial) {
         all_.packets.give_back(packet);
-    } else if (to.board != none) {
+        return;
+    }
+    if (credits_ != nullptr) [[unlikely]] {
+        credits_->came(packet);
+    }
+    if (to.board != none) {
         recovery_.receive_in_any_order(packet);
     } else {
         recovery_.receive_in_order(packet);
     }
 }
 
-void Hosts::answer(Sender& to, PacketId packet, PacketKind kind, u32 beyond) {
+void Hosts::answer(const Sender& to, PacketId packet, PacketKind kind, u32 beyond) {
     Packet& of = all_.packets[packet];
     of.kind = kind;
     of.payload = beyond;
@@ -247,9 +267,30 @@ void Hosts::answer(Sender& to, PacketId packet, PacketKind kind, u32 beyond) {
     of.is_steered = of.is_trimmed = false;
     all_.totals.acks += kind == PacketKind::ack ? 1 : 0;
     all_.totals.nacks += kind == PacketKind::nack ? 1 : 0;
+    all_.totals.grants += kind == PacketKind::credit ? 1 : 0;
     all_.totals.marked_acks += of.is_marked ? 1 : 0;
     Port& port = all_.ports[to.ack_port];
     transmitter_.enqueue(to.ack_port, packet, transmitter_.is_control(of, true) ? port.control : port.waits);
+}
+
+void Hosts::give(const Sender& to, SenderId sender, u64 total) {
+    const PacketId made = all_.packets.take();
+    all_.packets[made] = Packet{};
+    all_.packets[made].sender = sender;
+    all_.packets[made].serial = to.receives;
+    all_.packets[made].order = to.order;
+    all_.packets[made].stamp = total;
+    answer(to, made, PacketKind::credit);
+}
+
+void Hosts::grant(PortId port) {
+    credits_->grant(port);
+}
+
+void Hosts::was_silent(SenderId sender) {
+    if (credits_ != nullptr) {
+        credits_->was_silent(sender);
+    }
 }
 
 void Hosts::has_all(const Sender& receiver) {
@@ -267,6 +308,12 @@ void Hosts::receive_ack(PacketId packet) {
     }
     if (of.kind == PacketKind::opened) {
         go_on(of.sender, of.stamp);
+        return;
+    }
+    if (of.kind == PacketKind::credit) {
+        sender.heard_at = all_.progress.last = all_.now();
+        credits_->granted(of.sender, of.stamp);
+        transmitter_.transmit(sender.port);
         return;
     }
     Feedback feedback;
@@ -309,6 +356,9 @@ void Hosts::receive_ack(PacketId packet) {
     if (all_.scheme.telemetry == TelemetryKind::hops) {
         feedback.hops = all_.packets.telemetry_of(packet, of.hops);
     }
+    if (credits_ != nullptr) [[unlikely]] {
+        credits_->answered(of.sender);
+    }
     all_.senders.touch(of.sender);
     if (!sender.is_cut) {
         all_.control->acknowledged(of.sender, feedback);
@@ -330,6 +380,9 @@ void Hosts::complete(SenderId number) {
     --all_.progress.active;
     --all_.progress.unfinished;
     all_.control->end(number);
+    if (credits_ != nullptr) {
+        credits_->leave(number);
+    }
     all_.senders.stop_timer(sender.retransmission);
     watch_.has_completed(sender);
     if (all_.settings.has(Quirk::late_receiver)) {

@@ -1,9 +1,11 @@
 // Hosts: the two ends of flows.
 #pragma once
 
+#include <memory>
 #include <vector>
 
 #include "network/packet/common.hpp"
+#include "network/packet/credits.hpp"
 #include "network/packet/nic.hpp"
 #include "network/packet/transmitter.hpp"
 
@@ -31,8 +33,13 @@ public:
     void receive_data(PacketId packet);
     void receive_opening(PacketId packet);
     void receive_ack(PacketId packet);
-    void answer(Sender& to, PacketId packet, PacketKind kind, u32 beyond = none);
+    void answer(const Sender& to, PacketId packet, PacketKind kind, u32 beyond = none);
     void has_all(const Sender& receiver);
+
+    // Credits, if receivers grant any.
+    void grant(PortId port);
+    void was_silent(SenderId sender);
+    void give(const Sender& to, SenderId sender, u64 total);
 
     // RFC 9293, section 3.5, without the third packet.
     void connect(SenderId sender);
@@ -57,6 +64,7 @@ private:
     Switches& switches_;
     std::vector<Nic> nics_;
     Pool<FlowSpec> waiting_;   // flows to be sent
+    std::unique_ptr<Credits> credits_;   // null: receivers grant none
 };
 
 }  // namespace yantra::packet

@@ -35,8 +35,8 @@ std::vector<std::string> names_of_disciplines() {
     return names;
 }
 
-const std::vector<Setter>& setters() {
-    static const std::vector<Setter> all = {
+std::vector<Setter> setters_of_paces() {
+    return {
         {{"payload", "B", 1000.0, 1.0, "Of a full packet."},
          [](Settings& to, double value) { to.payload_bytes = static_cast<u32>(std::min(value, 1e6)); }},
         {{"buffer", "B", 0.0, 1.0, "Of each switch; a link's own wins. By default the preset's."},
@@ -67,6 +67,11 @@ const std::vector<Setter>& setters() {
          [](Settings& to, double value) { each_limit(to, &MarkLimits::kmax_bytes, value); }},
         {{"pmax", "", 0.0, 0.0, "The probability of a mark just below kmax."},
          [](Settings& to, double value) { each_limit(to, &MarkLimits::pmax, value); }},
+    };
+}
+
+std::vector<Setter> setters_of_queues() {
+    return {
         {{"recovery", "", 0.0, 0.0, "How losses are found and sent again; some congestion controls have their own.",
           {"go_back_n", "selective_repeat"}},
          [](Settings& to, double value) {
@@ -82,6 +87,13 @@ const std::vector<Setter>& setters() {
           "With selective repeat: bytes that a receiver answers with one ACK; marked, first, last and asking packets "
           "have theirs."},
          [](Settings& to, double value) { to.ack_every_bytes = static_cast<u64>(value); }},
+        {{"credits", "", 0.0, 0.0,
+          "With selective repeat: packets of credit that a receiver grants at a time, as Ultra Ethernet's RCCC; 0: none."},
+         [](Settings& to, double value) { to.credits = static_cast<u64>(std::min(value, 1e6)); }},
+        {{"credit_rate", "", 0.99, 0.01, "Of the receiver's port, at which it grants."},
+         [](Settings& to, double value) { to.credit_rate = value; }},
+        {{"credit_window", "", 1.5, 0.01, "Bandwidth-delay products of credit at first and at most."},
+         [](Settings& to, double value) { to.credit_window = value; }},
         {{"short_message", "B", 0.0, 0.0, "Messages of up to that size are of the class that goes first."},
          [](Settings& to, double value) { to.short_message = static_cast<u64>(value); }},
         {{"entropies", "", 16.0, 1.0, "Ways over which packets of a message are sprayed, by a routing that does so."},
@@ -100,6 +112,16 @@ const std::vector<Setter>& setters() {
         {{"pause", "ns", 1e6, 1.0, "After which a pause is looked at again."},
          [](Settings& to, double value) { to.pause_ns = value; }},
     };
+}
+
+const std::vector<Setter>& setters() {
+    static const std::vector<Setter> all = [] {
+        std::vector<Setter> made = setters_of_paces();
+        for (const Setter& setter : setters_of_queues()) {
+            made.push_back(setter);
+        }
+        return made;
+    }();
     return all;
 }
 
@@ -238,6 +260,9 @@ void check_scheme(const Settings& settings) {
     if (settings.ack_every_bytes != 0 && settings.reordering != 0) {
         throw std::invalid_argument("with ack_every losses are found by trims or silence, not by order; take reordering 0, "
                                     "or ack_every 0");
+    }
+    if (settings.credits != 0 && settings.recovery != RecoveryKind::selective_repeat) {
+        throw std::invalid_argument("credits are for receivers of any order; take recovery selective_repeat, or credits 0");
     }
     if (settings.quirks != 0 && settings.recovery != RecoveryKind::go_back_n) {
         throw std::invalid_argument("the ns-3 fork knows go_back_n alone; take recovery go_back_n, or the semantics yantra");

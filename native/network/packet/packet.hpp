@@ -14,7 +14,7 @@ namespace yantra::packet {
 inline constexpr u32 most_priorities = 8;
 
 // `open` asks for a connection, `opened` is the answer.
-enum class PacketKind : u8 { data, ack, nack, open, opened, pause, resume };
+enum class PacketKind : u8 { data, ack, nack, open, opened, credit, pause, resume };
 
 // Ended by none at its end, else by not_read.
 using LinksAhead = std::array<LinkId, 3>;
@@ -39,7 +39,7 @@ struct alignas(64) Packet {
     bool is_steered : 1 = false;     // it chooses at each device (network/packet/steering.hpp)
     u16 hops = 0;         // with telemetry
     u64 sequence = 0;     // of its first byte; of an ACK, the next byte expected
-    u64 stamp = 0;        // tick at which its data was sent, or what schemes write
+    u64 stamp = 0;        // tick at which its data was sent, or what schemes write; of a credit, bytes granted in all
     LinksAhead ahead;
     u16 failures = 0;     // of the link that it crosses, when it began to
     u16 order = 0;        // of its message: which of two that come in one tick goes first

@@ -22,11 +22,22 @@ void Packets::keep_hops(u32 hops, const CongestionControl& control) {
     count_headers(control);
 }
 
+void Packets::swap(PacketId one, PacketId other) {
+    std::swap(pool[one], pool[other]);
+    std::swap(pool[one].next, pool[other].next);
+    if (has_credits_) {
+        std::swap(asked_[one.index()], asked_[other.index()]);
+    }
+}
+
 void Packets::grow(u32 packets) {
     constexpr std::size_t cached_bytes = std::size_t{1} << 20;
     made_ = packets;
     if (has_hops_) {
         telemetry_.resize(std::size_t{made_} * hops_kept_);
+    }
+    if (has_credits_) {
+        asked_.resize(made_);
     }
     fetches_ = made_ * sizeof(Packet) + senders_.count() * sizeof(Sender) > cached_bytes;
 }

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <span>
+#include <vector>
 
 #include "base/huge_pages.hpp"
 #include "base/pool.hpp"
@@ -19,7 +20,7 @@ inline constexpr u32 trimmed_bytes = 64;
 class Packets {
 public:
     Packets(const Senders& senders, TelemetryKind telemetry)
-        : senders_(senders), has_hops_(telemetry == TelemetryKind::hops) {}
+        : senders_(senders), has_hops_(telemetry == TelemetryKind::hops), has_credits_(senders.settings.credits != 0) {}
 
     Packet& operator[](PacketId packet) { return pool[packet]; }
     const Packet& operator[](PacketId packet) const { return pool[packet]; }
@@ -47,6 +48,10 @@ public:
         const std::size_t each = has_hops_ ? hops_kept_ : 0;
         return {telemetry_.data() + std::size_t{packet.index()} * each, each};
     }
+    // With credits: up to where a packet of data asks, in bytes of its message and what it sends again.
+    u64& asked_by(PacketId packet) { return asked_[packet.index()]; }
+    // But for their queues.
+    void swap(PacketId one, PacketId other);
     u32 data_header() const { return data_header_; }
     u32 ack_bytes() const { return ack_bytes_; }
     // All pairs of 128 hosts take 1.5 times as long without; a permutation of 16 takes 1.14 times
@@ -60,12 +65,14 @@ private:
 
     const Senders& senders_;
     const bool has_hops_;
+    const bool has_credits_;
     bool fetches_ = false;
     u32 made_ = 0;
     u32 hops_kept_ = 5;
     u32 data_header_ = 0;
     u32 ack_bytes_ = 0;
     HugeVector<Telemetry> telemetry_;   // by packet, `hops_kept_` of each
+    std::vector<u64> asked_;            // by packet
 };
 
 }  // namespace yantra::packet

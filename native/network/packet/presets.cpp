@@ -57,6 +57,20 @@ void use_tcp(Settings& to, const char* scheme) {
     to.pauses = false;
 }
 
+void use_uec(Settings& to, double gbps, const char* scheme) {
+    to.congestion_control = scheme;
+    to.recovery = RecoveryKind::selective_repeat;
+    to.has_window = false;
+    to.acks_first = true;
+    to.pauses = false;
+    to.reordering = 0;
+    to.trims = true;
+    to.port_buffer_bytes = static_cast<u64>(1500.0 * gbps);   // of 12 us
+    to.ack_every_bytes = 16384;
+    to.retransmission_ns = 1e5;
+    mark_between(to, gbps, 0.3 * gbps, 1.2 * gbps, 1.0);
+}
+
 void use_hpcc(Settings& to, double gbps, const char* scheme) {
     to.congestion_control = scheme;
     to.options = {{"additive_increase", 10.0 * gbps / base_gbps * megabit}, {"target_utilisation", 0.95}};
@@ -132,17 +146,11 @@ std::vector<Preset> other_presets() {
              without_window(to);
          }},
         {"uec", "as Ultra Ethernet: NSCC, trimming, coalesced ACKs, no pauses; meant for the routing spray",
+         [](Settings& to, double gbps) { use_uec(to, gbps, "nscc"); }},
+        {"uec_credits", "the same with receivers' credits (RCCC) in place of NSCC; uec with credits has both",
          [](Settings& to, double gbps) {
-             to.congestion_control = "nscc";
-             to.has_window = false;
-             to.acks_first = true;
-             to.pauses = false;
-             to.reordering = 0;
-             to.trims = true;
-             to.port_buffer_bytes = static_cast<u64>(1500.0 * gbps);   // of 12 us
-             to.ack_every_bytes = 16384;
-             to.retransmission_ns = 1e5;
-             mark_between(to, gbps, 0.3 * gbps, 1.2 * gbps, 1.0);
+             use_uec(to, gbps, "none");
+             to.credits = 4;
          }},
         {"timely_vwin", "TIMELY with a window in proportion to the rate",
          [](Settings& to, double gbps) {

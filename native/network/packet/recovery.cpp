@@ -9,6 +9,7 @@ namespace yantra::packet {
 namespace {
 
 constexpr double nack_again_ns = 500000.0;
+constexpr u64 silences_of_credit = 8;   // a receiver may serve many others first
 
 }  // namespace
 
@@ -225,11 +226,11 @@ void Recovery::begins_to_lose() {
 void Recovery::time_out(SenderId number) {
     Sender& sender = all_.senders[number];
     sender.retransmission = none;
-    const bool waits = !sender.is_open || sender.next > sender.acknowledged;
-    if (!waits) {
+    const bool is_under_way = !sender.is_open || sender.next > sender.acknowledged;
+    if (!is_under_way && !sender.has_no_credit) {
         return;   // the next packet sent restarts it
     }
-    const u64 due = sender.heard_at + all_.senders.silence_of(sender);
+    const u64 due = sender.heard_at + all_.senders.silence_of(sender) * (is_under_way ? 1 : silences_of_credit);
     if (all_.now() < due) {
         sender.retransmission = all_.senders.start_timer(TimerKind::retransmits, number, due - all_.now());
         return;
@@ -241,8 +242,11 @@ void Recovery::time_out(SenderId number) {
         hosts_.connect(number);
         return;
     }
-    all_.control->timed_out(number);
-    lose_under_way(number);
+    hosts_.was_silent(number);
+    if (is_under_way) {
+        all_.control->timed_out(number);
+        lose_under_way(number);
+    }
     all_.senders.touch(number);
     expect_answer(number);
     transmitter_.transmit(sender.port);

@@ -64,6 +64,7 @@ struct Totals {
     u64 marked_acks = 0;
     u64 drops = 0;
     u64 trims = 0;
+    u64 grants = 0;        // packets of credit
     u64 timeouts = 0;
     u64 timeouts_without_loss = 0;   // those before anything was dropped or a link failed
     u64 skipped = 0;       // of `packets`: known from steps before (network/packet/repeats.hpp)
@@ -77,6 +78,7 @@ inline void add_to(Totals& to, const Totals& of) {
     to.marked_acks += of.marked_acks;
     to.drops += of.drops;
     to.trims += of.trims;
+    to.grants += of.grants;
     to.timeouts += of.timeouts;
     to.timeouts_without_loss += of.timeouts_without_loss;
     to.skipped += of.skipped;

@@ -37,7 +37,7 @@ constexpr u32 event(EventKind kind, Id<Tag> of) {
 constexpr EventKind kind_of(u32 what) { return static_cast<EventKind>(what >> event_index_bits); }
 
 // Kinds from `of_scheme` on are the congestion control's own.
-enum class TimerKind : u32 { nic, pause_ends, retransmits, of_scheme };
+enum class TimerKind : u32 { nic, pause_ends, retransmits, grants, of_scheme };
 
 struct Timer {
     TimerKind kind = TimerKind::nic;
@@ -59,7 +59,7 @@ struct alignas(64) Sender {
     u32 retransmission = none; // timer
     u8 priority = 0;           // class of its packets
     u8 timeouts = 0;           // in a row, up to 255
-    bool has_ended = true;
+    bool has_ended : 1 = true;
     bool is_open : 1 = true;   // it may send data
     bool was_looked_at : 1 = false;
     bool any_order : 1 = false;   // its receiver takes packets in any order, so it has a board
@@ -68,6 +68,7 @@ struct alignas(64) Sender {
     bool is_cut : 1 = false;      // all its ways are down: it waits, in no list
     bool data_is_all_ahead : 1 = false;
     bool resends_wait : 1 = false;   // for the window, as other packets do
+    bool has_no_credit : 1 = false;
 
     u64 heard_at = 0;          // tick of its last progress, from which silence is counted
     u64 next_look = ~u64{0};   // tick from which a change of its rate is noted
@@ -108,7 +109,8 @@ struct alignas(64) Sender {
     u64 under_way() const { return next - acknowledged - (any_order ? elsewhere : 0); }
     bool is_blocked() const { return window_now != 0 && under_way() >= window_now; }
     bool can_send() const {
-        return (next < size && !is_blocked()) || (any_order && resends != 0 && !(resends_wait && is_blocked()));
+        return !has_no_credit &&
+               ((next < size && !is_blocked()) || (any_order && resends != 0 && !(resends_wait && is_blocked())));
     }
 };
 static_assert(sizeof(Sender) == 4 * 64, "a sender is four lines of the cache");

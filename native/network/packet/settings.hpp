@@ -47,6 +47,9 @@ struct Settings {
     bool trims = false;              // what finds no room loses its payload, and its header goes first
     u64 port_buffer_bytes = 0;       // of data that a switch's port holds; 0: as the shared buffer allows
     u64 ack_every_bytes = 0;         // with selective repeat: received bytes that an ACK waits for; 0: each has one
+    u64 credits = 0;                 // packets that a receiver grants at a time (network/packet/credits.hpp); 0: it does not
+    double credit_rate = 0.99;       // of its port's
+    double credit_window = 1.5;      // bandwidth-delay products of credit at most
     u64 short_message = 0;           // messages of up to so many bytes are of class 0, others of class 1
     u64 buffer_bytes = u64{32} << 20;   // of a switch, if its links do not say
     bool pauses = true;              // PFC

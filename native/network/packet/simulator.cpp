@@ -214,6 +214,7 @@ void Simulator::fire(u32 number) {
             break;
         case TimerKind::pause_ends: switches_.end_pause(PortId(timer->index)); break;
         case TimerKind::retransmits: recovery_.time_out(SenderId(timer->index)); break;
+        case TimerKind::grants: hosts_.grant(PortId(timer->index)); break;
         case TimerKind::of_scheme: all_.control->timer(SenderId(timer->index), timer->own); break;
     }
 }

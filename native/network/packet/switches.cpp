@@ -146,8 +146,7 @@ void Switches::trim(LinkId to, PacketId packet) {
         if (buffer.admit(all_.ports[of.link], of.bytes)) {
             port.data_bytes += u64{of.bytes} - last.bytes;
             port.queue_bytes += u64{of.bytes} - last.bytes;
-            std::swap(last, of);
-            std::swap(last.next, of.next);
+            all_.packets.swap(queue.last, packet);
         } else {
             buffer.admit(all_.ports[last.link], last.bytes);
         }
