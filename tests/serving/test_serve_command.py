@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+from math import exp
 from pathlib import Path
 
 import pytest
@@ -91,6 +92,37 @@ def test_a_mistake_is_one_line_with_status_2(
     said = capsys.readouterr().err
     assert told in said
     assert said.count("\n") == 1
+
+
+def test_a_plan_tells_how_sure_it_is_and_what_the_slow_end_takes() -> None:
+    from yantra.cli.serve import promises
+    from yantra.fabric import clusters
+    from yantra.serving.requests import load
+    from yantra.serving.search import search
+    from yantra.serving.search.words import as_dict, lines
+    from yantra.serving.words import short
+    from yantra.workloads.models.catalogue import find
+
+    objectives = promises("p99 1 s", "p99 50 ms")
+    requests = load("poisson:rate=20/s,count=300,isl=1000,osl=100,seed=1")
+    machines, choices = [clusters.load("hgx-h100")], {"engines": ("vllm",), "dtypes": ("bf16",)}
+    found = search(find("llama3-8b"), machines, requests, objectives, **choices)
+    best, sure = found.kept[0], found.sure
+    assert sure is not None and best.width > 0.05
+    assert [one for *_, one in sure.pools] == [one for *_, one in best.pools]
+    assert sure.devices >= best.devices
+    fast, slow = best.ends()
+    assert fast.tpot_s.mean() < best.ran.tpot_s.mean() < slow.tpot_s.mean()
+    longest = sure.fleet.run(requests, factor=exp(best.width))
+    assert all(one.value(longest) <= one.seconds for one in objectives)
+    if sure.devices > best.devices:
+        assert any(one.value(slow) > one.seconds for one in objectives)
+    shown = as_dict(found, 1)["best"][0]
+    said = "\n".join(lines(found, "m", requests, objectives, 1))
+    low, high = shown["interval_90"]["tpot_p99_s"]
+    assert low < shown["tpot_p99_s"] < high
+    assert f"({short(low)} to {short(high)})" in said
+    assert "with iterations at the slow end of their 90 % interval the first keeps" in said
 
 
 def test_a_plan_names_what_keeps_the_promise_and_why_others_lose(capsys: Captured) -> None:

@@ -1,13 +1,14 @@
 """The search: candidates by their bound on cost, simulated until no bound is below the best found.
 
 Each is simulated as the whole fleet at the whole rate, with as few replicas as keep the promises.
+The best is then sized once more for iterations as long as their interval allows.
 Trade-off: one draw of arrivals judges all, so an answer is as sure as its p99 of them.
 """
 
 from __future__ import annotations
 
 from dataclasses import replace
-from math import ceil, inf
+from math import ceil, exp, inf
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from yantra.base.errors import CapacityError, ConfigError, DeadlockError, YantraError
@@ -25,7 +26,6 @@ if TYPE_CHECKING:
 
     from yantra.fabric.clusters.types import Cluster
     from yantra.serving.fleet import Ran
-    from yantra.serving.links import Line, Links
     from yantra.serving.measures import Objective
     from yantra.serving.requests import Requests
 
@@ -48,6 +48,21 @@ class Tried(NamedTuple):
     ran: Ran | None
     why_not: str
     """Empty where it keeps all promises."""
+    fleet: Fleet | None = None
+    """As it ran."""
+
+    @property
+    def width(self) -> float:
+        """Half of the widest 90 % interval of its iterations, as a logarithm; 0: it has none."""
+        pools = () if self.fleet is None else self.fleet.pools
+        return max((getattr(pool.cost, "interval", 0.0) for pool in pools), default=0.0)
+
+    def ends(self) -> tuple[Ran, ...]:
+        """It run with the shortest and the longest iterations."""
+        if self.ran is None or self.fleet is None or not self.width:
+            return ()
+        factors = exp(-self.width), exp(self.width)
+        return tuple(self.fleet.run(self.ran.requests, factor=factor) for factor in factors)
 
 
 class Found(NamedTuple):
@@ -58,6 +73,8 @@ class Found(NamedTuple):
     considered: int
     simulated: int
     is_priced: bool
+    sure: Tried | None = None
+    """The first with as many replicas as the longest iterations take; None: no few do."""
 
 
 class _Shape(NamedTuple):
@@ -95,10 +112,10 @@ class _Search:
         found = bounds(pool.cost.tables, self.load, most, min(tpot, default=None), pool.lanes)
         return _Shape(candidate, pool, found)
 
-    def run(self, pools: Sequence[Pool], line: Line | Links | None = None) -> Ran | None:
+    def run(self, fleet: Fleet, factor: float = 1.0) -> Ran | None:
         self.simulated += 1
         try:
-            return Fleet(tuple(pools), line=line).run(self.requests)
+            return fleet.run(self.requests, factor=factor)
         except DeadlockError:
             return None
 
@@ -178,7 +195,9 @@ def search(
         (kept if not tried.why_not else lost).append(tried)
     kept.sort(key=lambda one: (one.usd_per_h, of.tightest(one.ran), one.name))
     is_priced = all(usd_per_h(cluster) is not None for cluster in clusters)
-    return Found(tuple(kept), tuple(lost), len(shapes) + len(lost), of.simulated, is_priced)
+    sure = _sized_for_the_slow_end(of, kept[0], limit) if kept else None
+    considered = len(shapes) + len(lost)
+    return Found(tuple(kept), tuple(lost), considered, of.simulated, is_priced, sure)
 
 
 def _shapes(of: _Search, all_of: Sequence[Candidate]) -> tuple[list[_Shape], list[Tried]]:
@@ -224,8 +243,11 @@ def _replicated(of: _Search, shape: _Shape, limit: float) -> Tried:
     if first > most:
         return _tried(((first, "both", shape.candidate),), None, "takes more devices than allowed")
 
+    def fleet(count: int) -> Fleet:
+        return Fleet((replace(shape.pool, replicas=count),))
+
     def tried(count: int) -> tuple[str, Ran | None]:
-        ran = of.run([replace(shape.pool, replicas=count)])
+        ran = of.run(fleet(count))
         return of.broken(ran), ran
 
     low, count = first - 1, first
@@ -242,7 +264,7 @@ def _replicated(of: _Search, shape: _Shape, limit: float) -> Tried:
             low = middle
         else:
             last, ran = middle, other
-    return _tried(((last, "both", shape.candidate),), ran, why)
+    return _tried(((last, "both", shape.candidate),), ran, why, fleet(last))
 
 
 def _pairs(of: _Search, shapes: Sequence[_Shape], limit: float) -> list[Tried]:
@@ -285,15 +307,13 @@ def _paired(
         pools = ((first, "prefill", one.candidate), (second, "decode", other.candidate))
         if first * one.candidate.devices + second * other.candidate.devices > limit:
             return _tried(pools, None, "takes more devices than allowed")
-        ran = of.run(
-            [
-                replace(one.pool, replicas=first, role="prefill"),
-                replace(other.pool, replicas=second, role="decode"),
-            ],
-            line,
+        roles = (
+            replace(one.pool, replicas=first, role="prefill"),
+            replace(other.pool, replicas=second, role="decode"),
         )
+        ran = of.run(fleet := Fleet(roles, line=line))
         if not (why := of.broken(ran)):
-            return _tried(pools, ran, "")
+            return _tried(pools, ran, "", fleet)
         if ran is None or why.startswith("TTFT"):
             first += 1
         else:
@@ -301,7 +321,30 @@ def _paired(
     return _tried(pools, ran, why)
 
 
-def _tried(pools: tuple[tuple[int, str, Candidate], ...], ran: Ran | None, why: str) -> Tried:
+def _sized_for_the_slow_end(of: _Search, best: Tried, limit: float) -> Tried | None:
+    """The best with a tenth more replicas, of the pool that lacks them, until all is kept."""
+    assert best.fleet is not None
+    fleet, pools = best.fleet, best.pools
+    for _ in range(_MOST_MORE + 1):
+        ran = of.run(fleet, exp(best.width))
+        if not (why := of.broken(ran)):
+            return _tried(pools, ran, "", fleet)
+        short = 0 if ran is None or why.startswith("TTFT") else len(pools) - 1
+        counts = [count + (at == short) * ceil(count / 10) for at, (count, *_) in enumerate(pools)]
+        pools = tuple((n, role, one) for n, (_, role, one) in zip(counts, pools, strict=True))
+        made = zip(fleet.pools, counts, strict=True)
+        fleet = replace(fleet, pools=tuple(replace(pool, replicas=n) for pool, n in made))
+        if sum(count * one.devices for count, _, one in pools) > limit:
+            return None
+    return None
+
+
+def _tried(
+    pools: tuple[tuple[int, str, Candidate], ...],
+    ran: Ran | None,
+    why: str,
+    fleet: Fleet | None = None,
+) -> Tried:
     names = [
         f"{count} x {candidate.words()}" + ("" if role == "both" else f" for {role}")
         for count, role, candidate in pools
@@ -310,4 +353,4 @@ def _tried(pools: tuple[tuple[int, str, Candidate], ...], ran: Ran | None, why: 
     devices = sum(count * candidate.devices for count, _, candidate in pools)
     usd_per_h = devices * first.usd_per_device_h  # so that as many devices cost the same
     name = f"{' and '.join(names)} on {first.cluster.name}"
-    return Tried(name, pools, usd_per_h, devices, ran, why)
+    return Tried(name, pools, usd_per_h, devices, ran, why, fleet)

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from yantra.base.text import count, table
 from yantra.serving.measures import nearest_rank
+from yantra.serving.words import short
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -29,8 +30,9 @@ def lines(
     else:
         unit = "USD/h" if found.is_priced else "devices"
         best = found.kept[0].usd_per_h
-        head = ("", unit, "times the best", "devices", "TTFT p99", "TPOT p99")
+        head = ("", unit, "times the best", "devices", "TTFT p99 (90 %)", "TPOT p99 (90 %)")
         yield from table(head, [_row(one, best) for one in found.kept[:top]])
+        yield from _sure(found, unit)
     for reason, names in _reasons(found.lost):
         yield f"{count(len(names), 'other')} lose: {reason}; such as {names[0]}"
 
@@ -41,22 +43,52 @@ def as_dict(found: Found, top: int) -> dict[str, Any]:
         "considered": found.considered,
         "simulated": found.simulated,
         "best": [_plain(one) for one in found.kept[:top]],
+        "at_the_slow_end": None if found.sure is None else _plain(found.sure),
         "lost": [{"name": one.name, "why": one.why_not} for one in found.lost],
     }
 
 
+def _sure(found: Found, unit: str) -> Iterator[str]:
+    """What the first takes if its iterations are as long as their interval allows."""
+    best, sure = found.kept[0], found.sure
+    if not best.width:
+        return
+    start = "with iterations at the slow end of their 90 % interval "
+    if sure is None:
+        yield f"{start}the first breaks a promise, and a few more replicas do not help"
+    elif sure.devices == best.devices:
+        yield f"{start}the first keeps the promises, too"
+    else:
+        yield f"{start}the first keeps them as {sure.name}: {sure.usd_per_h:.4g} {unit}"
+
+
 def _row(tried: Tried, best: float) -> tuple[str, ...]:
-    assert tried.ran is not None
-    ttft = nearest_rank(tried.ran.ttft_s, 99.0)
-    tpot = nearest_rank(tried.ran.tpot_s, 99.0)
+    ttft, tpot = _p99(tried)
     return (
         tried.name, f"{tried.usd_per_h:.4g}", f"{tried.usd_per_h / best:.2f}", f"{tried.devices}",
-        f"{ttft * 1e3:.3g} ms", f"{tpot * 1e3:.3g} ms",
+        _cell(*ttft), _cell(*tpot),
     )  # fmt: skip
 
 
-def _plain(tried: Tried) -> dict[str, Any]:
+def _p99(tried: Tried) -> tuple[tuple[float, ...], tuple[float, ...]]:
+    """TTFT and TPOT, s: as found, and where they have intervals, from and to."""
     assert tried.ran is not None
+    runs = (tried.ran, *tried.ends())
+
+    def of(times: Sequence[Any]) -> tuple[float, ...]:
+        found = [nearest_rank(one, 99.0) for one in times]
+        # Shorter iterations can make some wait longer, as batches form otherwise.
+        return (found[0], min(found), max(found)) if len(found) > 1 else (found[0],)
+
+    return of([one.ttft_s for one in runs]), of([one.tpot_s for one in runs])
+
+
+def _cell(seconds: float, *span: float) -> str:
+    return short(seconds) + (f" ({short(span[0])} to {short(span[1])})" if span else "")
+
+
+def _plain(tried: Tried) -> dict[str, Any]:
+    ttft, tpot = _p99(tried)
     return {
         "name": tried.name,
         "usd_per_h": tried.usd_per_h,
@@ -74,8 +106,9 @@ def _plain(tried: Tried) -> dict[str, Any]:
             }
             for replicas, role, one in tried.pools
         ],
-        "ttft_p99_s": nearest_rank(tried.ran.ttft_s, 99.0),
-        "tpot_p99_s": nearest_rank(tried.ran.tpot_s, 99.0),
+        "ttft_p99_s": ttft[0],
+        "tpot_p99_s": tpot[0],
+        "interval_90": {"ttft_p99_s": ttft[1:] or None, "tpot_p99_s": tpot[1:] or None},
     }
 
 
