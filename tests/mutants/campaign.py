@@ -19,7 +19,7 @@ import threading
 import tomllib
 from abc import ABC, abstractmethod
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from importlib.util import find_spec
 from itertools import count, groupby
 from pathlib import Path
@@ -27,7 +27,7 @@ from typing import NamedTuple
 
 from tests.mutants import python_rules, slow_tests
 from tests.mutants.build import FOLDER, ROOT, BuildError, Core, built_core, package
-from tests.mutants.parts import LEFT_OUT, PARTS, laws
+from tests.mutants.parts import LEFT_OUT, NOT_OF_A_PART, PARTS, Part, laws
 from tests.mutants.python_parts import PYTHON_PARTS
 from tests.mutants.rules import Mutant, mutants
 
@@ -77,28 +77,33 @@ class Result(NamedTuple):
 def sample(seed: int, only: str | None, *, python: bool = False) -> Iterator[Candidate]:
     """Each line is drawn by its text, so a change of one leaves the places of all others."""
     drawn: list[tuple[float, list[Candidate]]] = []
-    for part, (patterns, _) in (PYTHON_PARTS if python else PARTS).items():
-        for pattern in patterns:
-            for file in _files(pattern):
-                alike: Counter[str] = Counter()
-                for of_line in _by_line(part, file):
-                    line = f"{file} {of_line[0].line}"
-                    alike[line] += 1
-                    draw = random.Random(f"{seed} {line} {alike[line]}")
-                    draw.shuffle(of_line)
-                    drawn.append((draw.random(), of_line))
+    for part, file in files(PYTHON_PARTS if python else PARTS, only):
+        alike: Counter[str] = Counter()
+        for of_line in by_line(part, file):
+            line = f"{file} {of_line[0].line}"
+            alike[line] += 1
+            draw = random.Random(f"{seed} {line} {alike[line]}")
+            draw.shuffle(of_line)
+            drawn.append((draw.random(), of_line))
     lines = [of_line for _, of_line in sorted(drawn, key=lambda one: one[0])]
     for turn in range(max(map(len, lines), default=0)):
         for of_line in lines:
-            if turn < len(of_line) and only in (None, of_line[turn].part):
+            if turn < len(of_line):
                 yield of_line[turn]
 
 
+def files(parts: Mapping[str, Part], only: str | None = None) -> list[tuple[str, str]]:
+    """Return the files of all parts, or of one, each after its part."""
+    chosen = [(part, patterns) for part, (patterns, _) in parts.items() if only in (None, part)]
+    return [(part, file) for part, given in chosen for one in given for file in _files(one)]
+
+
 def _files(pattern: str) -> list[str]:
-    return [str(path.relative_to(ROOT)) for path in sorted(ROOT.glob(pattern))]
+    found = [str(path.relative_to(ROOT)) for path in sorted(ROOT.glob(pattern))]
+    return [file for file in found if not NOT_OF_A_PART.search(file)]
 
 
-def _by_line(part: str, file: str) -> Iterator[list[Candidate]]:
+def by_line(part: str, file: str) -> Iterator[list[Candidate]]:
     text = (ROOT / file).read_text()
     is_python = file.endswith(".py")
     made = python_rules.mutants(text) if is_python else mutants(text, left_out=LEFT_OUT)
@@ -171,8 +176,7 @@ class CoreTrials(Trials):
         self.core = Core(workers)
 
     def unchanged(self, part: str) -> Result:
-        files = [file for pattern in PARTS[part].files for file in _files(pattern)]
-        stated = sorted({law for file in files for law in laws(file)})
+        stated = sorted({law for _, file in files(PARTS, part) for law in laws(file)})
         return self._with(built_core(), (*stated, *PARTS[part].tests), 0, [self.core.native])
 
     def run(self, candidate: Candidate, worker: int) -> Result:

@@ -4,6 +4,7 @@ two minutes; `native/**/*.test.cpp` run first.
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import NamedTuple
 
@@ -14,6 +15,12 @@ LAWS = "tests/native/test_native_parts.py::test_a_part_keeps_its_laws"
 class Part(NamedTuple):
     files: tuple[str, ...]
     tests: tuple[str, ...]
+
+
+def room(name: str) -> tuple[str, ...]:
+    """Return the tests beside the core of a folder and of those in it."""
+    beside = sorted((NATIVE / name).rglob("*.test.cpp"))
+    return tuple(f"{LAWS}[{test.relative_to(NATIVE)}]" for test in beside)
 
 
 FOLDED = ("tests/property/test_shortcuts.py", "tests/property/test_folding.py")
@@ -65,13 +72,23 @@ PARTS = {
     ),
     "exchange machine": Part(
         (
-            "native/collective/exchange/law.hpp",
-            "native/collective/exchange/exchange.cpp",
-            "native/collective/exchange/hand_overs.cpp",
-            "native/collective/exchange/in_step.cpp",
-            "native/collective/exchange/peers.cpp",
-            "native/collective/exchange/rounds.cpp",
-            "native/collective/exchange/single.cpp",
+            "native/collective/exchange/*.cpp",
+            *(
+                f"native/collective/exchange/{name}.hpp"
+                for name in (
+                    "beginnings",
+                    "departures",
+                    "exchange",
+                    "hand_overs",
+                    "in_step",
+                    "law",
+                    "packets",
+                    "peers",
+                    "phase_times",
+                    "rounds",
+                    "single",
+                )
+            ),
             "native/transport/peer_tables.hpp",
         ),
         (
@@ -86,6 +103,28 @@ PARTS = {
             "that_astra_sim_printed[many_ranks]",
         ),
     ),
+    "packet": Part(
+        ("native/network/packet/**/*.cpp", "native/network/packet/**/*.hpp"),
+        (
+            *room("network/packet"),
+            "tests/unit/test_packets.py",
+            "tests/unit/test_packet_network.py",
+            "tests/unit/test_packet_episodes.py",
+            "tests/unit/test_packet_repeats.py",
+            "tests/unit/test_packet_steering.py",
+            "tests/unit/test_packet_threads.py",
+            "tests/unit/test_packet_timers.py",
+        ),
+    ),
+    "flow": Part(
+        ("native/network/flow/**/*.cpp", "native/network/flow/**/*.hpp"),
+        (
+            *room("network/flow"),
+            "tests/unit/test_flow_network.py",
+            "tests/unit/test_network_flows.py",
+            "tests/golden/test_max_min_flows.py",
+        ),
+    ),
     "wire reader": Part(
         ("native/base/wire.hpp", "native/trace/decode.cpp"),
         (
@@ -97,6 +136,9 @@ PARTS = {
         ),
     ),
 }
+
+# Not what runs, but what tests of it use.
+NOT_OF_A_PART = re.compile(r"(?:\.test\.cpp|/(?:test|test_settings|probe)\.hpp)$")
 
 # Statements that do not belong to the part: what a recorded run notes.
 LEFT_OUT = ("probe_.",)

@@ -52,9 +52,10 @@ PYTHON_PARTS = {
         ),
     ),
     "answers": Part(
-        ("src/yantra/explore/answers/*.py",),
+        ("src/yantra/explore/answers/*.py", "src/yantra/explore/pages/*.py"),
         (
             "tests/unit/test_why_not.py",
+            "tests/unit/test_explore_python.py",
             "tests/unit/test_study_answers.py",
             SLOW_STUDY,
             "tests/unit/test_figures.py",

@@ -8,8 +8,17 @@ from pathlib import Path
 import pytest
 
 from tests.mutants import campaign, python_rules
-from tests.mutants.campaign import ROOT, Candidate, PythonTrials, equivalents, reason, sample
-from tests.mutants.parts import LAWS, LEFT_OUT, PARTS, Part, laws
+from tests.mutants.campaign import (
+    ROOT,
+    Candidate,
+    PythonTrials,
+    by_line,
+    equivalents,
+    files,
+    reason,
+    sample,
+)
+from tests.mutants.parts import LAWS, LEFT_OUT, NOT_OF_A_PART, PARTS, Part, laws
 from tests.mutants.python_parts import PYTHON_PARTS
 from tests.mutants.rules import Mutant, mutants
 
@@ -174,14 +183,34 @@ def test_a_sample_is_drawn_by_its_seed_one_mutant_of_every_line_first() -> None:
 
 
 def test_every_part_has_files_and_tests() -> None:
-    for part, (files, tests) in (PARTS | PYTHON_PARTS).items():
-        assert all(list(ROOT.glob(pattern)) for pattern in files), part
-        assert all((ROOT / test).exists() for test in tests if not test.startswith("-")), part
+    for part, (patterns, tests) in (PARTS | PYTHON_PARTS).items():
+        assert all(list(ROOT.glob(pattern)) for pattern in patterns), part
+        assert all(
+            (ROOT / test.partition("::")[0]).exists() for test in tests if not test.startswith("-")
+        ), part
+
+
+@pytest.mark.parametrize(
+    "room",
+    [
+        *("native/network/packet", "native/network/flow", "native/collective/exchange"),
+        *("src/yantra/explore", "src/yantra/result", "src/yantra/accuracy"),
+        *("src/yantra/compute", "src/yantra/tracing/pytorch/link"),
+    ],
+)
+def test_each_file_of_a_room_is_in_one_part(room: str) -> None:
+    named = [file for _, file in files(PARTS | PYTHON_PARTS)]
+    paths = [path for path in (ROOT / room).rglob("*") if path.suffix in (".py", ".cpp", ".hpp")]
+    there = {str(path.relative_to(ROOT)) for path in paths if path.name != "__init__.py"}
+    assert {file for file in there if not NOT_OF_A_PART.search(file)} <= set(named)
+    assert len(named) == len(set(named))
 
 
 def test_every_mutant_listed_as_equivalent_exists() -> None:
     known = equivalents()
-    every = (*sample(1, None), *sample(1, None, python=True))
+    part_of = {file: part for part, file in files(PARTS | PYTHON_PARTS)}
+    listed = {file for file, _, _ in known}
+    every = [one for file in listed for line in by_line(part_of[file], file) for one in line]
     found = {(one.file, one.line) for one in every if reason(one, known)}
     assert found == {(file, line) for file, line, _ in known}
 
