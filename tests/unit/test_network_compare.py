@@ -201,6 +201,17 @@ def test_the_command_prints_the_rows(tmp_path: Path, capsys: pytest.CaptureFixtu
     assert form["networks"][4]["difference"] == 0
 
 
+def test_rows_that_differ_in_more_than_the_network_are_named(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    asked = ["network", "compare", "--cluster", "hgx-h100", "--all-reduce", "1MiB", "--ranks", "8"]
+    said = "collectives take measured times on analytical, and are messages on the others"
+    assert main(asked) == 0
+    assert said in capsys.readouterr().out
+    assert main([*asked, "--stack", "roofline"]) == 0
+    assert "collectives" not in capsys.readouterr().out
+
+
 def test_a_network_that_loses_messages_comes_to_a_deadlock_and_is_named(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -12,6 +12,7 @@ from typing import NamedTuple
 
 from yantra.base.errors import CapacityError, ConfigError, DeadlockError, UnsupportedError
 from yantra.base.fields import PluginChoice
+from yantra.base.fields.plugin import named
 from yantra.compile import compile
 from yantra.network import Level, describe, find, level_of, names
 from yantra.run import fold as _fold  # noqa: F401  # so that no row counts its import
@@ -41,7 +42,7 @@ class Row(NamedTuple):
     """A network's time, or `refused` with the reason, or its deadlock.
 
     `difference`: (time - finest) / finest; None if that is 0. `estimate_s`: of a run that was left
-    out, as it would take so many seconds.
+    out, as it would take so many seconds. `is_measured`: its collectives take measured times.
     """
 
     network: str
@@ -54,6 +55,7 @@ class Row(NamedTuple):
     refused: str = ""
     deadlock: str = ""
     estimate_s: float | None = None
+    is_measured: bool = False
 
 
 class Networks(NamedTuple):
@@ -244,7 +246,11 @@ def _row(
     ran = result.what_ran
     what = "" if ran is None else ran.short
     warnings = tuple(result.warnings)
-    return Row(name, level.detail, result.makespan_ns, None, cost, what, warnings)
+    selection = scenario.collectives.selection
+    is_measured = selection is not None and named(selection) == "measured"
+    return Row(
+        name, level.detail, result.makespan_ns, None, cost, what, warnings, is_measured=is_measured
+    )
 
 
 def _difference(row: Row, finest: Row) -> float | None:

@@ -214,6 +214,7 @@ def _as_dict(row: Row) -> dict[str, Any]:
         "network": row.network,
         "makespan_ns": row.makespan_ns,
         "difference": row.difference,
+        "measured_collectives": row.is_measured,
         **{name.removeprefix("is_"): value for name, value in row.cost._asdict().items()},
         "warnings": list(row.warnings),
     }
@@ -242,6 +243,7 @@ def _print(networks: Networks, size: int | None) -> None:
     sys.stdout.write(f"{networks.what}; {count(networks.ranks, 'rank')}\n")
     sys.stdout.write("\n".join(table(head, rows)) + "\n")
     sys.stdout.write(f"difference: from the time on {networks.finest}\n")
+    sys.stdout.write(_of_collectives(networks.rows))
     for row in networks.rows:
         if row.refused:
             sys.stdout.write(f"{row.network} does not run it: {row.refused}\n")
@@ -252,6 +254,18 @@ def _print(networks: Networks, size: int | None) -> None:
             sys.stdout.write(f"{row.network} was left out: {about}; --time-limit runs it\n")
     if networks.not_run:
         sys.stdout.write(f"interrupted before the end of {', '.join(networks.not_run)}\n")
+
+
+def _of_collectives(rows: tuple[Row, ...]) -> str:
+    """Whether rows differ in more than their network."""
+    ran = [row for row in rows if row.cost]
+    as_measured = ", ".join(row.network for row in ran if row.is_measured)
+    if not as_measured or all(row.is_measured for row in ran):
+        return ""
+    return (
+        f"collectives take measured times on {as_measured}, and are messages on the others; with "
+        "--stack roofline they are on all\n"
+    )
 
 
 def _cells(row: Row) -> tuple[str, ...]:
