@@ -323,3 +323,19 @@ def test_a_schedule_that_keeps_everything_is_found_where_it_fits() -> None:
     others = {"schedule": ("gpipe",)}
     found = best_plans(find("llama3-8b"), "hgx-h100", space, stack="roofline", others=others)
     assert {one.plan.schedule for one in found.ranked} == {"gpipe"}
+
+
+@pytest.mark.parametrize(("stack", "lacks"), [("megatron-bridge-26.06", True), ("unknown", False)])
+def test_a_named_frameworks_plans_have_its_schedules_unless_others_are_asked_for(
+    stack: str, lacks: bool
+) -> None:
+    space = PlanSpace(ranks=16, global_batch=32, sequence=2048, pp=(4,), tp=(1,), vpp=(1, 2))
+
+    def found(**more: Any) -> Answer:
+        return best_plans(find("llama3-8b"), "hgx-h100", space, stack=stack, top=1, **more)
+
+    usual, asked = found(), found(others={"schedule": ("dualpipev",)})
+    assert ("schedules that megatron lacks" in usual.held) == lacks
+    assert (usual.ranked[0].plan.schedule in ("1f1b", "interleaved")) == lacks
+    assert asked.ranked[0].plan.schedule == "dualpipev"
+    assert "schedules that megatron lacks" not in asked.held

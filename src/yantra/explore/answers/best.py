@@ -31,6 +31,7 @@ from yantra.fabric.stacks.choice import DEFAULT
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
+    from yantra.explore.answers.refine import Choices
     from yantra.fabric.clusters.types import Cluster
 
 FULL = "fp32"
@@ -87,7 +88,7 @@ def best_plans(
     """Return the best plans of a space on a cluster, fastest first.
 
     `shared` is from an earlier search for the same model and sequence. If `refined`, simulation
-    tries further fields; `others` bounds those in `refine.REFINED`.
+    tries further fields; `others` bounds those in `refine.REFINED`, else schedules are the stack's.
 
     Raises ConfigError if no plan is legal or the cluster has no such number of ranks, CapacityError
     if none fits.
@@ -95,7 +96,7 @@ def best_plans(
     machine = cluster if not isinstance(cluster, str) else clusters.load(cluster)
     start = perf_counter()
     space = within_node(space, machine)
-    choices = choices_of(space, others)
+    choices, lacks = _choices(space, others, stack)
     shared = shared or Shared(model, space.sequence, space.held)
     every = columns_of(model, machine, space)
     machine = reserved_on(machine, stack, every)
@@ -129,9 +130,22 @@ def best_plans(
         sequence=space.sequence,
         ranks=space.ranks,
         neighbours=better_neighbours(model, machine, space, shared.works, stack, near_ns),
-        held=(*held(space), held_of(runner.parts["collectives"])),
+        held=(*held(space), *lacks, held_of(runner.parts["collectives"])),
         full_gradients_ns=_full_gradients(columns, judged, fits),
     )
+
+
+def _choices(
+    space: PlanSpace, others: Mapping[str, tuple[Any, ...]], stack: str
+) -> tuple[Choices, tuple[str, ...]]:
+    """What fields may be, and in words what is left out as the stack's framework lacks it."""
+    from yantra.workloads.frameworks import schedules_on  # of many modules
+
+    framework, schedules = schedules_on(stack)
+    if not schedules or "schedule" in others:
+        return choices_of(space, others), ()
+    choices = choices_of(space, {"schedule": schedules, **others})
+    return choices, (f"schedules that {framework} lacks",)
 
 
 def _judged(

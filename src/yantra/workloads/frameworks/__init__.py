@@ -6,7 +6,7 @@ read back; trade-off: a field that does not come back the same is refused, howev
 
 from __future__ import annotations
 
-from yantra.workloads.frameworks.emit import FRAMEWORKS, Start, check_name, emit
+from yantra.workloads.frameworks.emit import FRAMEWORKS, Start, check_name, emit, schedules_on
 from yantra.workloads.frameworks.recognise import read
 
-__all__ = ["FRAMEWORKS", "Start", "check_name", "emit", "read"]
+__all__ = ["FRAMEWORKS", "Start", "check_name", "emit", "read", "schedules_on"]

@@ -46,6 +46,16 @@ FRAMEWORKS: Mapping[str, Framework] = {
 }
 
 
+_STACKS = {"megatron": "megatron", "primus": "megatron", "nemo": "nemo"}
+"""Frameworks by how the names of their stacks begin."""
+
+
+def schedules_on(stack: str) -> tuple[str, tuple[str, ...]]:
+    """Return the framework of a stack and the schedules that it has; of others nothing."""
+    name = _STACKS.get(stack.partition("-")[0], "")
+    return (name, FRAMEWORKS[name].says["schedule"]) if name else ("", ())
+
+
 def check_name(framework: str) -> None:
     """Raises ConfigError for a framework that nothing is written for."""
     if framework not in FRAMEWORKS:
