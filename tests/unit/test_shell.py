@@ -199,3 +199,29 @@ def test_scripts_that_run_each_other_end() -> None:
 def test_devices_of_a_node_that_a_script_counts_are_eight_which_a_note_says(counted: str) -> None:
     with pytest.warns(match="line 1 counts the devices of a node; taken as 8"):
         assert words(f"N={counted}\nrun $((N * 2))\n") == ["run", "16"]
+
+
+@pytest.mark.parametrize(
+    ("test", "runs"),
+    [("N > 3 && N % 2 == 0", True), ("N<4 || !N", False), ("$N >= 4", True), ("$# > 0", False)],
+)
+def test_conditions_of_arithmetic_are_decided(test: str, runs: bool) -> None:
+    text = f"N=4\nA=--small\nif (({test})); then\n  A=--large\nfi\nrun $A\n"
+    assert words(text) == ["run", "--large" if runs else "--small"]
+
+
+def test_a_condition_of_arithmetic_without_its_numbers_stays_open() -> None:
+    found = commands_of("if (( M > 1 )); then\n  run\nfi\n")
+    assert found[-1][0].doubt == "line 1 makes it depend on a condition"
+
+
+@pytest.mark.parametrize("quote", ["'", '"'])
+def test_commands_that_another_shell_runs_are_the_scripts_own(quote: str) -> None:
+    text = f"srun bash -lc {quote}\n  # a comment\n  A=5\n  run $A\n{quote} || exit 1\n"
+    assert ["run", "5"] in [[word.text for word in one] for one in commands_of(text)]
+
+
+def test_a_name_that_open_conditions_lengthen_does_not_double() -> None:
+    text = "A=a\n" + 'if [ -n "$(x)" ]; then A="$A-b"; fi\n' * 40
+    text += 'if [ -n "$(x)" ]; then A="c $A"; fi\n' * 40
+    assert len(commands_of(text + "run $A\n")[-1]) < 10_000

@@ -144,6 +144,8 @@ def _test(words: list[str]) -> bool | None:
     if words[:1] == ["!"]:
         holds = _test(words[1:])
         return None if holds is None else not holds
+    if words in (["true"], ["false"]):
+        return words == ["true"]
     if len(words) < 4 or _TESTS.get(words[0]) != words[-1]:
         return None
     test = words[1:-1]

@@ -48,7 +48,17 @@ _ARITHMETIC: Mapping[type[ast.operator], Callable[[int, int], int]] = {
     ast.Div: operator.floordiv,
     ast.Mod: operator.mod,
 }
+_COMPARED: Mapping[type[ast.cmpop], Callable[[int, int], bool]] = {
+    ast.Eq: operator.eq,
+    ast.NotEq: operator.ne,
+    ast.Lt: operator.lt,
+    ast.LtE: operator.le,
+    ast.Gt: operator.gt,
+    ast.GtE: operator.ge,
+}
 _MOST = 2**62
+_MOST_WORDS = 4096
+"""Of a variable that conditions which stay open add to."""
 NODE = 8
 """Devices of a usual node."""
 _COUNTS_DEVICES = re.compile(
@@ -62,8 +72,12 @@ _UNLESS_SET = re.compile(
 _NAMED = re.compile(r"\$\((?P<kind>basename|dirname|echo|expr) (?P<of>.*)\)", re.DOTALL)
 """Programs whose answer follows from their arguments."""
 _DECLARING = ("export", "declare", "local", "readonly")
-_OTHER_MODEL = re.compile(r"(?:^|/)pretrain_(?:bert|ict|mamba|hybrid|retro|t5|vision\w*|vlm)\.py$")
-_GENERATES = re.compile(r"(?:^|/)(?:run_text_generation\w*|\w*inference\w*|generate_\w+)\.py$")
+_OTHER_MODEL = re.compile(
+    r"(?:^|/)(?:pretrain_(?:bert|ict|mamba|hybrid|retro|t5|vision\w*|vlm)|tasks/main)\.py$"
+)
+_GENERATES = re.compile(
+    r"(?:^|/)(?:run_text_generation\w*|\w*inference\w*|generate_\w+|analyze_\w+|\w*evaluat\w*)\.py$"
+)
 _TOKEN = re.compile(
     r"(?P<comment>(?:(?<=[\s;(])|^)#[^\n]*)"
     r"|(?P<newline>\n|;+)"
@@ -72,6 +86,7 @@ _TOKEN = re.compile(
     r'|(?P<double>"(?:\\.|[^"\\])*")'
     r"|(?P<computed>\$\[[^\[\]]*\]|\$\(\([^()]*(?:\([^()]*\)[^()]*)*\)\)|\$\((?:[^()]|\((?:[^()]|\([^()]*\))*\))*\)|`[^`]*`)"
     r"|(?P<variable>\$\{[^{}]*(?:\{[^{}]*\}[^{}]*)*\}|\$\w+|\$[@*#?$!-])"
+    r"|(?P<test>\(\((?:[^()]|\([^()]*\))*\)\))"
     r"|(?P<open>\()|(?P<close>\))"
     r"|(?P<text>\\.|[^\s;'\"()$`\\]+|\$|.)",
     re.DOTALL,
@@ -85,6 +100,13 @@ _IN_QUOTES = re.compile(
 
 _PLACEHOLDER = re.compile(r"<((?:[A-Z_]+|[A-Za-z][\w./'-]*(?: [\w./'-]+)+))>")
 """`<Specify path>` of an example, which a redirection would not be."""
+
+
+_INLINE = re.compile(
+    r"\b(?:ba|z)?sh[ \t]+(?:-\w+[ \t]+)*-\w*c[ \t]+"
+    r"(?:'(?P<plain>[^']*[\n;&][^']*)'|\"(?P<quoted>(?:\\.|[^\"\\])*[\n;&](?:\\.|[^\"\\])*)\")"
+)
+"""`bash -c` with several commands."""
 
 
 class Word(NamedTuple):
@@ -185,7 +207,7 @@ def _split(words: Iterable[Word], where: str) -> tuple[list[Word], list[Word]] |
                 if _OTHER_MODEL.search(word.text):
                     raise ConfigError(where, f"{word.text} trains a model of another kind")
                 if _GENERATES.search(word.text):
-                    raise ConfigError(where, f"{word.text} generates, and trains nothing")
+                    raise ConfigError(where, f"{word.text} trains nothing")
                 return all_words[:at], program
     return None
 
@@ -220,7 +242,7 @@ class _Script:
     def read(self, text: str) -> None:
         for name, value in asked_of_slurm(text).items():
             self.variables[name] = [Word(value)]
-        text, self._here = without_documents(text)
+        text, self._here = without_documents(_INLINE.sub(_in_line, text))
         text = _PLACEHOLDER.sub(lambda found: re.sub(r"[ ']", "-", found[1]), text)
         text, self._functions = without_functions(text)
         self._play(text)
@@ -258,6 +280,10 @@ class _Script:
                 self._expand(part)
         elif kind in ("variable", "computed", "text"):
             self._expand(token)
+        elif kind == "test":
+            holds = self._compared(token[2:-2])
+            known = {True: "true", False: "false"}
+            self._append(token if holds is None else known[holds])
         elif kind == "newline" and self._list is None:
             self._end_command()
             if token[:2] == ";;":
@@ -416,20 +442,36 @@ class _Script:
     def _spaced(words: list[Word]) -> list[Word]:
         return [piece for word in words for piece in (Word(" "), word)][1:]
 
+    def _compared(self, text: str) -> bool | None:
+        """Whether `((...))` holds; None where a number in it is not known."""
+        count = "".join(word.text for word in self.variables.get("#", [Word("0")]))
+        text = text.replace("$#", count).replace('"', "")
+        text = text.replace("&&", " and ").replace("||", " or ")
+        made = self._with_numbers(re.sub(r"!(?!=)", " not ", text))
+        try:
+            return None if made is None else _truth(ast.parse(made.strip(), mode="eval").body)
+        except (SyntaxError, ValueError, ZeroDivisionError, RecursionError, MemoryError):
+            return None
+
     def _computed(self, text: str) -> int | None:
         """A sum, difference, product, quotient or remainder of known whole numbers, or None."""
+        made = self._with_numbers(text)
+        try:
+            return None if made is None else _evaluated(ast.parse(made.strip(), mode="eval").body)
+        except (SyntaxError, ValueError, ZeroDivisionError, RecursionError, MemoryError):
+            return None
+
+    def _with_numbers(self, text: str) -> str | None:
+        """An expression with the numbers of its variables; None where one is not known."""
         pieces = []
         for piece in re.findall(r"\$?\{?[A-Za-z_]\w*(?::-\w+)?\}?|[^A-Za-z_$]+|.", text):
-            if re.match(r"\$?\{?[A-Za-z_]", piece):
+            if re.match(r"\$?\{?[A-Za-z_]", piece) and piece not in ("and", "or", "not"):
                 words = self._value(piece.strip("${}"))
                 if len(words) != 1 or words[0].doubt or not is_whole(words[0].text):
                     return None
                 piece = words[0].text
             pieces.append(piece)
-        try:
-            return _evaluated(ast.parse("".join(pieces).strip(), mode="eval").body)
-        except (SyntaxError, ValueError, ZeroDivisionError, RecursionError, MemoryError):
-            return None
+        return "".join(pieces)
 
     def _append(self, text: str, doubt: str = "") -> None:
         pieces = re.split(r"\s+", text)
@@ -537,15 +579,43 @@ class _Script:
         kept = self.variables.get(name, [])
         words = [word for word in words if word.text or word.doubt]
         if self._branches.doubt:
-            texts = [word.text for word in kept]
-            if kept and [word.text for word in words[: len(kept)]] == texts:
+            texts, now = ([word.text for word in some] for some in (kept, words))
+            if kept and now[: len(kept)] == texts:
                 words = words[len(kept) :]
+            elif kept and now[: len(kept) - 1] == texts[:-1] and _grows(texts, now):
+                kept, words = kept[:-1], words[len(kept) - 1 :]
+            elif len(kept) + len(words) > _MOST_WORDS:
+                kept = []
         elif not target.endswith("+="):
             kept = []
         self.variables[name] = [*kept, *map(self._doubted, words)]
 
     def _doubted(self, word: Word) -> Word:
         return word if word.doubt else Word(word.text, self._branches.doubt)
+
+
+def _grows(before: list[str], now: list[str]) -> bool:
+    """Whether the last word begins with what it was."""
+    return len(now) >= len(before) and now[len(before) - 1].startswith(before[-1])
+
+
+def _in_line(match: re.Match[str]) -> str:
+    """The commands that `bash -c` runs, as if they were the script's own."""
+    if match["plain"] is not None:
+        return f";{match['plain']};"
+    return ";" + re.sub(r"\\([$`\"\\])", r"\1", match["quoted"]) + ";"
+
+
+def _truth(node: ast.expr) -> bool:
+    if isinstance(node, ast.BoolOp):
+        holds = [_truth(one) for one in node.values]
+        return all(holds) if isinstance(node.op, ast.And) else any(holds)
+    if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not):
+        return not _truth(node.operand)
+    if isinstance(node, ast.Compare) and len(node.ops) == 1 and type(node.ops[0]) in _COMPARED:
+        sides = _evaluated(node.left), _evaluated(node.comparators[0])
+        return _COMPARED[type(node.ops[0])](*sides)
+    return _evaluated(node) != 0
 
 
 def _evaluated(node: ast.expr) -> int:

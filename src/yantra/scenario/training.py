@@ -248,7 +248,10 @@ def _job(step: TrainingStep) -> TrainingJob:
     try:
         return job_file.resolve(request)
     except ConfigError as error:
-        raise type(error)(_place(error.where, step), error.problem) from None
+        place, problem = _place(error.where, step), error.problem
+        if place == "workload.model" and problem.startswith("needs ") and "," not in problem:
+            problem += f"; --set workload.model.{problem[6:]}=N says it"
+        raise type(error)(place, problem) from None
 
 
 def _place(where: str, step: TrainingStep) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from yantra.base.errors import ConfigError
+from yantra.base.open_values import Open
 from yantra.workloads.frameworks import read
 
 ARGUMENTS = (
@@ -82,14 +83,9 @@ def test_what_is_ignored_and_assumed_is_told() -> None:
 @pytest.mark.parametrize(
     ("text", "problem"),
     [
-        (SCRIPT.replace("GPUS=8", "GPUS=$(nproc)"), "--global-batch-size: line 4 computes it"),
-        (
-            SCRIPT.replace("GPUS=8", ". ./s.sh\nGPUS=8").replace("layers 8", "layers $L"),
-            "uses $L, which the script does not set, as ./s.sh, which it sources, may",
-        ),
         (SCRIPT.replace("pretrain_gpt", "run_text_generation_server"), "trains nothing"),
-        (f"{YAML}  --new-switch: 1\n", "--new-switch: not an argument that is known here"),
-        (f"{YAML}  --fp8-format: $F\n", "--fp8-format: it uses $F, which the file does not set"),
+        (SCRIPT.replace("pretrain_gpt", "tasks/main"), "trains a model of another kind"),
+        (f"{YAML}  --num-layer: 1\n", "--num-layer: not an argument that is known here"),
         ("MODEL_ARGS: [--num-layers]", "expected arguments by name in MODEL_ARGS"),
     ],
 )
@@ -97,6 +93,48 @@ def test_what_may_change_the_time_is_refused_by_argument(text: str, problem: str
     with pytest.raises(ConfigError) as told:
         tree(text)
     assert problem in str(told.value)
+
+
+@pytest.mark.parametrize(
+    ("text", "of", "problem"),
+    [
+        (SCRIPT.replace("GPUS=8", "GPUS=$(nproc)"), "global_batch_size", "line 4 computes it"),
+        (
+            SCRIPT.replace("GPUS=8", ". ./s.sh\nGPUS=8").replace("layers 8", "layers $L"),
+            "model",
+            "uses $L, which the script does not set, as ./s.sh, which it sources, may",
+        ),
+        (f"{YAML}  --new-norm: 1\n", "model", "not an argument that is known here"),
+        (f"{YAML}  --fp8-format: $F\n", "fp8_format", "it uses $F, which the file does not set"),
+    ],
+)
+def test_what_may_change_the_time_is_left_to_a_setting(text: str, of: str, problem: str) -> None:
+    found = tree(text)
+    value = found["model"] if of == "model" else found["plan"][of]
+    assert isinstance(value, Open)
+    assert problem in value.problem
+    assert value.where.startswith("file: --")
+
+
+def test_what_says_nothing_of_a_model_or_a_plan_is_left_out_which_a_note_says() -> None:
+    with pytest.warns(match="--new-trace: not an argument that is known here; left out"):
+        found = read(f"{YAML}  --vocab-size: 1000\n  --new-trace: 1\n", "file")
+    assert found == tree(f"{YAML}  --vocab-size: 1000\n")
+
+
+def test_an_argument_under_a_condition_that_stays_open_is_taken() -> None:
+    start = 'S=--sequence-parallel\nif grep x y; then\n  S="$S --hidden-dropout 0"\nfi\n'
+    text = SCRIPT.replace("--save $1", "$S")
+    with pytest.warns(match="line 2 makes it depend on a condition, which is taken to hold"):
+        found = read(start + text, "file")
+    assert found == tree(SCRIPT.replace("--save $1", "--sequence-parallel --hidden-dropout 0"))
+
+
+def test_a_size_that_is_missing_is_asked_for_by_its_setting() -> None:
+    from yantra.scenario.training import STEP, ranks_of, step_of_job
+
+    with pytest.raises(ConfigError, match=r"--set workload\.model\.vocab_size=N says it"):
+        ranks_of(step_of_job(STEP.write(step_of_job(tree(YAML), "f"), ""), "f"))
 
 
 def test_arguments_behind_a_placeholder_are_read() -> None:

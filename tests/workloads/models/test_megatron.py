@@ -264,7 +264,6 @@ def test_a_wrong_argument_is_named(text: str, problem: str) -> None:
         ("llama3-8b", "--num-layers-per-virtual-pipeline-stage 5", "do not make whole virtual"),
         ("gpt-1t", "--num-query-groups 8", "give both"),
         ("gpt-1t", "--qk-layernorm", "with biases are not covered"),
-        ("gpt-1t", "--num-experts 8", "experts with biases are not covered"),
         ("gpt-1t", "--multi-latent-attention", "covered with --qk-layernorm"),
         ("gpt-1t", "--make-vocab-size-divisible-by 0", "expected at least 1, got 0"),
         ("deepseek-v3", "--group-query-attention", "excludes --multi-latent-attention"),

@@ -10,6 +10,7 @@ from typing import Any
 from yantra.base.documents import parse_other_yaml, read_text
 from yantra.base.errors import ConfigError
 from yantra.base.notes import notes_to
+from yantra.base.open_values import Open
 from yantra.base.shell import Word, beside, commands_of, settled, texts_of, written_files
 from yantra.workloads.frameworks import deepspeed, hugging_face, nemo, torchtitan
 from yantra.workloads.frameworks.hf_starts import (
@@ -158,13 +159,16 @@ def _of_titan(text: str, where: str, files: Folder) -> Said | None:
 def _of_megatron(text: str, where: str, files: Folder) -> Said:
     """Of Megatron-DeepSpeed the JSON says the sharding, unless `--zero-stage` does."""
     try:
-        job, is_open = megatron.from_text(text, where), False
+        job, is_open = megatron.as_far_as_known(text, where), False
     except ConfigError as error:
         if "needs --vocab-size" not in error.problem:
             raise
-        job, is_open = megatron.from_text(text, where, more=("--padded-vocab-size", "1")), True
-    plan, notes, sizes = dict(job.plan), list(job.model.notes), sizes_of(job.model)
-    if is_open:
+        more = ("--padded-vocab-size", "1")
+        with notes_to(lambda _text: None):  # told by the first try
+            job, is_open = megatron.as_far_as_known(text, where, more), True
+    plan, notes = dict(job.plan), list(job.notes)
+    sizes: Any = job.model if isinstance(job.model, Open) else sizes_of(job.model)
+    if is_open and not isinstance(sizes, Open):
         del sizes["vocab_size"]
         notes.append(
             "its tokenizer says the vocabulary; --set workload.model.vocab_size=N does here"

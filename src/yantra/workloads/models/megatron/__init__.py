@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 from yantra.base.documents import parse_other_yaml, read_text
 from yantra.base.errors import ConfigError, expected_got
 from yantra.base.notes import note_time
+from yantra.base.open_values import Open
 from yantra.base.shell import Word, training_arguments
 from yantra.workloads.models.megatron.given import launched, read
 from yantra.workloads.models.megatron.model import model
@@ -36,6 +37,15 @@ class Job(NamedTuple):
     ignored: tuple[str, ...]
 
 
+class Script(NamedTuple):
+    """A job in which values may be left open, the model among them."""
+
+    model: Transformer | Open
+    plan: dict[str, Any]
+    ignored: tuple[str, ...]
+    notes: tuple[str, ...]
+
+
 def load(path: str | PathLike[str], more: Sequence[str] = ()) -> Job:
     """`more` arguments follow, such as `["--vocab-size", "50257"]` for a tokenizer; the last of a
     repeated one counts.
@@ -49,11 +59,29 @@ def from_text(
     """Raises ConfigError for what is unknown, not covered, missing, wrong, or not decided by the
     text.
     """
+    launcher, program = _commanded(text, where)
+    return _job(launcher, [*program, *map(Word, more)], where, name)
+
+
+def as_far_as_known(text: str, where: str, more: Sequence[str] = ()) -> Script:
+    """What `from_text` reads, with values left open that settings may say. Raises ConfigError."""
+    launcher, program = _commanded(text, where)
+    left_open: dict[str, Open] = {}
+    given = read([*program, *map(Word, more)], where, left_open)
+    made = left_open.pop("model", None) or model(given, "megatron")
+    return Script(
+        made,
+        plan(given, launched(launcher, where)) | left_open,
+        given.ignored,
+        given.notes,
+    )
+
+
+def _commanded(text: str, where: str) -> tuple[list[Word], list[Word]]:
     note_time(text, where, "a script", 0.8)
     if _IN_YAML.search(text):
-        return _job([], [*_words(text, where), *map(Word, more)], where, name)
-    launcher, program = training_arguments(text, where)
-    return _job(launcher, [*program, *map(Word, more)], where, name)
+        return [], [*_words(text, where)]
+    return training_arguments(text, where)
 
 
 def from_arguments(

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 
 from yantra.base.errors import ConfigError, did_you_mean, show
+from yantra.base.notes import note
+from yantra.base.open_values import Open
 from yantra.base.shell import Word
 from yantra.base.whole_numbers import is_whole, whole
 from yantra.workloads.models.megatron.arguments import (
@@ -26,6 +29,15 @@ from yantra.workloads.models.megatron.ignored import is_ignored
 _USED: Mapping[str, str] = MODEL | PLAN | PLAN_TOGETHER | DEEPSPEED
 _IF_KNOWN = ("deepspeed-config", "tokenizer-model", "tokenizer-type", "vocab-file")
 """Of use where the text decides them; else empty."""
+_TYPED_WRONG = 0.9
+_STRUCTURE = re.compile(
+    "att|layer|hidden|head|expert|moe|mlp|ffn|norm|embed|vocab|posit|rot|rope|parallel|pipe|stage"
+    "|virtual|chunk|seq|context|batch|recomp|activ|offload|shard|zero|fsdp|fp8|fp4|fp16|bf16|dtype"
+    "|precision|quant|optim|overlap|bucket|hybrid|mamba|linear|window|spars|lora|adapter|draft|spec"
+    "|model|gpt|llama|decoder|encoder|task|aggreg|size|topk|token(?!izer)",
+    re.IGNORECASE,
+)
+"""Of names that may well say how a model is built or spread."""
 
 
 class Given(NamedTuple):
@@ -62,21 +74,25 @@ _FORMER = {
     "moe-train-capacity-factor": "moe-expert-capacity-factor",
     "num-key-value-heads": "num-query-groups",
     "topk": "moe-router-topk",
+    "RMSNorm": "normalization",
+    "overlapped-distributed-optimizer": "use-distributed-optimizer",
+    "tokenizer-name-or-path": "tokenizer-model",
     "use-flash-attn-triton": "use-flash-attn",
     "use-flash-attn-v1": "use-flash-attn",
     "use-flash-attn-v2": "use-flash-attn",
 }
-"""Names of releases before 2023, and of Megatron-DeepSpeed."""
+"""Names of releases before 2023, of Megatron-DeepSpeed and of alibaba/Megatron-LLaMA."""
 _ALSO = {
     "ds-sequence-parallel-size": ("cp-comm-type", "a2a"),
     "num-key-value-heads": ("group-query-attention", ""),
+    "overlapped-distributed-optimizer": ("overlap-grad-reduce", ""),
 }
 """What else a former name says."""
 
 
-def read(words: Iterable[Word], where: str) -> Given:
+def read(words: Iterable[Word], where: str, left_open: dict[str, Open] | None = None) -> Given:
     """Raises ConfigError for an unknown or uncovered argument, and a missing, wrong or doubtful
-    value.
+    value. `left_open` takes those instead that a setting may say: fields of a plan, and `model`.
     """
     values: dict[str, Any] = {}
     ignored: dict[str, None] = {}
@@ -91,9 +107,8 @@ def read(words: Iterable[Word], where: str) -> Given:
         elif name in _USED:
             if _USED[name] == FLAG and doubt and not any(behind):
                 behind, doubt = [], ""  # of a variable that holds nothing
-            if doubt:
-                raise ConfigError(place, f"{doubt}; write out what it is")
-            values[name] = _value(place, _USED[name], behind)
+            if not doubt or _is_taken(place, name, behind, doubt, left_open):
+                values[name] = _value(place, _USED[name], behind)
         elif name in REFUSED:
             raise ConfigError(place, f"{REFUSED[name]} is not covered")
         elif name in NOT_MODELLED:
@@ -102,14 +117,48 @@ def read(words: Iterable[Word], where: str) -> Given:
             ignored[f"--{name}"] = None
         else:
             known = (*_USED, *NOT_MODELLED, *REFUSED)
-            problem = "not an argument that is known here; it may change the model or the plan"
-            raise ConfigError(place, problem + did_you_mean(name, known))
+            _unknown(place, name, did_you_mean(name, known), left_open)
     if "deepspeed" in values:
-        _as_megatron(values, notes)
+        _as_megatron(values)
+    if "num-experts" in values and "disable-bias-linear" not in values:
+        notes["--num-experts: the biases of layers are left out"] = None
+        values["disable-bias-linear"] = True
     return Given(values, tuple(ignored), tuple(notes), where)
 
 
-def _as_megatron(values: dict[str, Any], notes: dict[str, None]) -> None:
+def _is_taken(
+    place: str, name: str, behind: list[str], doubt: str, left_open: dict[str, Open] | None
+) -> bool:
+    """Whether a value in doubt is read, of a condition that stays open. Raises ConfigError."""
+    if left_open is None:
+        raise ConfigError(place, f"{doubt}; write out what it is")
+    if "depend on a condition" in doubt and all(behind):
+        note(f"{place}: {doubt}, which is taken to hold")
+        return True
+    field = name.replace("-", "_")
+    if PLAN.get(name, FLAG) != FLAG:
+        left_open[field] = Open.of(ConfigError(place, doubt))
+    elif name in MODEL:
+        left_open.setdefault("model", Open.of(ConfigError(place, doubt)))
+    else:
+        note(f"{place}: {doubt}; taken as its default (--set workload.plan.{field}=VALUE)")
+    return False
+
+
+def _unknown(place: str, name: str, hint: str, left_open: dict[str, Open] | None) -> None:
+    """Raises ConfigError; or, for what a setting may answer, leaves the model open or notes it."""
+    from difflib import get_close_matches
+
+    problem = "not an argument that is known here; it may change the model or the plan"
+    if left_open is None or get_close_matches(name, _USED, 1, _TYPED_WRONG):
+        raise ConfigError(place, problem + hint)
+    if _STRUCTURE.search(name):
+        left_open.setdefault("model", Open.of(ConfigError(place, problem)))
+    else:
+        note(f"{place}: not an argument that is known here; left out")
+
+
+def _as_megatron(values: dict[str, Any]) -> None:
     """Defaults of Megatron-DeepSpeed's in Megatron-LM's words: one expert is a dense model."""
     if values.get("num-experts", 1) == 1:
         for name in ("num-experts", "expert-model-parallel-size", "moe-expert-capacity-factor"):
@@ -119,9 +168,6 @@ def _as_megatron(values: dict[str, Any], notes: dict[str, None]) -> None:
     values.setdefault("moe-layer-freq", str(values.get("expert-interval", 2)))
     if "disable-moe-token-dropping" in values:
         values.pop("moe-expert-capacity-factor", None)
-    if "disable-bias-linear" not in values:
-        notes["--num-experts: the biases of layers are left out"] = None
-        values["disable-bias-linear"] = True
 
 
 def _of_today(
@@ -137,7 +183,7 @@ def _of_today(
         if name == "checkpoint-activations":
             yield "recompute-method", ["uniform"], ""
         else:
-            yield _FORMER.get(name, name), behind, doubt
+            yield _FORMER.get(name, name), ["RMSNorm"] if name == "RMSNorm" else behind, doubt
 
 
 def launched(words: Iterable[Word], where: str) -> dict[str, int]:

@@ -100,10 +100,10 @@ zero-allgather-bucket-size zero-contigious-gradients zero-reduce-*
 """
 
 _PAI = """
-use-mpi dataset epochs keep-last max-padding-length patch-tokenizer-type test-data train-data
-transformer-type valid-data
+causal-lm dataset epochs keep-last max-padding-length patch-tokenizer-type reduce-bucket-size
+test-data train-data transformer-type use-mpi valid-data
 """
-"""Of alibaba/Pai-Megatron-Patch, and of llm-jp."""
+"""Of alibaba/Pai-Megatron-Patch and Megatron-LLaMA, and of llm-jp."""
 
 _NAMES = " ".join(
     (

@@ -40,7 +40,7 @@ def model(given: Given, name: str) -> Transformer:
             "normalization", expected_got("LayerNorm or RMSNorm", sizes["normalization"])
         )
     sizes |= _latent(given, bias) if given.flag("multi-latent-attention") else _heads(given, sizes)
-    sizes |= _window(given, layers) | _experts(given, layers, bias)
+    sizes |= _window(given, layers) | _experts(given, layers)
     try:
         return Transformer(name=name, source=given.where, notes=given.notes, **sizes)
     except ConfigError as error:
@@ -141,14 +141,9 @@ def _window(given: Given, layers: int) -> dict[str, Any]:
     return window | {"window_attn_skip_freq": pattern}
 
 
-def _experts(given: Given, layers: int, bias: bool) -> dict[str, Any]:
+def _experts(given: Given, layers: int) -> dict[str, Any]:
     if not given.flag("num-experts"):
         return {}
-    if bias:
-        raise given.wrong(
-            "num-experts",
-            "experts with biases are not covered; expected --disable-bias-linear beside it",
-        )
     pattern: tuple[int, ...] | int = ()
     if given.flag("moe-layer-freq"):
         pattern = _pattern(given, "moe-layer-freq", layers)

@@ -126,7 +126,8 @@ def _virtual_stages(given: Given) -> dict[str, Any]:
     name = "num-layers-per-virtual-pipeline-stage"
     if given.flag(name) and not given.flag(layout):
         chunk = given.number(name) * given.number("pipeline-model-parallel-size", 1)
-        layers = given.number("num-layers")
+        if not (layers := given.number("num-layers")):
+            return {}  # which are left open
         if chunk < 1 or layers % chunk:
             raise given.wrong(name, f"{layers} layers do not make whole virtual stages of it")
         stages = layers // chunk
