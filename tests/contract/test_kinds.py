@@ -262,6 +262,11 @@ def test_an_algorithm_that_performs_nothing_breaks_its_contract(
         ),
         (["model", "llama3-8b"], "NAME: 'llama3-8b' is already given by the model llama3-8b"),
         (["topologi", "x"], "KIND: no kind of plug-in is named 'topologi'; expected one of "),
+        (
+            ["routing", "x"],
+            "KIND: a routing is one file of the core, not a plug-in; see docs/guides/",
+        ),
+        (["congestion-control", "x"], "see docs/guides/add-a-congestion-control.md"),
         (["topology", "3d"], "NAME: expected a name of letters, digits, - and _ that begins"),
         (["topology", "x", "-o", "x.txt"], "--output: expected a path that ends in .py, got "),
         (["topology", "there"], "there.py: exists already; choose another name"),

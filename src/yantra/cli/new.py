@@ -15,6 +15,13 @@ from yantra.cli.complete import kinds as offered
 from yantra.kinds import get, kinds
 from yantra.kinds.kind import Kind
 
+_IN_THE_CORE = {
+    "routing": "add-a-routing",
+    "queue_discipline": "add-a-queue-discipline",
+    "congestion_control": "add-a-congestion-control",
+    "router": "add-to-the-noc",
+}
+"""Kinds that are a file of the core, by the guide's name."""
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_-]{0,39}")
 
 
@@ -36,6 +43,9 @@ _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_-]{0,39}")
 @click.option("-o", "--output", type=click.Path(), help="The file to write, in place of NAME.py.")
 @json_option
 def command(kind: str, name: str, output: str | None, as_json: bool) -> int:
+    if (guide := _IN_THE_CORE.get(kind.replace("-", "_"))) is not None:
+        problem = f"a {kind} is one file of the core, not a plug-in; see docs/guides/{guide}.md"
+        raise ConfigError("KIND", problem)
     chosen = get(kind, "KIND")
     path = output or f"{name.replace('-', '_')}.py"
     _check(chosen, name, path)
