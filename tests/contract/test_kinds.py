@@ -266,7 +266,7 @@ def test_an_algorithm_that_performs_nothing_breaks_its_contract(
             ["routing", "x"],
             "KIND: a routing is one file of the core, not a plug-in; see docs/guides/",
         ),
-        (["congestion-control", "x"], "see docs/guides/add-a-congestion-control.md"),
+        (["congestion-control", "x"], "KIND: a congestion-control is one file of the core, "),
         (["topology", "3d"], "NAME: expected a name of letters, digits, - and _ that begins"),
         (["topology", "x", "-o", "x.txt"], "--output: expected a path that ends in .py, got "),
         (["topology", "there"], "there.py: exists already; choose another name"),
