@@ -8,8 +8,8 @@ collective (Tukey's median polish). Roots may leave early, so one-sided kinds do
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
@@ -19,6 +19,8 @@ from yantra.base.units import format_time
 ONE_SIDED = frozenset(("BROADCAST", "REDUCE", "GATHER", "SCATTER"))
 AGREE_NS = 50_000
 """Clocks whose offsets are below this, or thrice the spread, agree."""
+
+C = TypeVar("C")
 
 _ROUNDS = 5
 _FOR_DRIFT = 8  # collectives
@@ -116,24 +118,24 @@ def _events(ends: Sequence[Sequence[End]]) -> tuple[Any, Any, Any]:
     for members in by_group.values():
         if len(members) < 2:
             continue
-        for calls in shared(members):
+        for calls in shared(members, lambda end: end.key):
+            if next(iter(calls.values())).key[0] in ONE_SIDED:
+                continue
             rows += [(rank, number, end.end_ns) for rank, end in calls.items()]
             number += 1
     table = np.array(rows, dtype=np.int64).reshape(len(rows), 3)
     return table[:, 0], table[:, 1], table[:, 2]
 
 
-def shared(members: Mapping[int, list[End]]) -> list[dict[int, End]]:
-    """Collectives of a group that all its ranks have, in order, from the last back.
+def shared(members: Mapping[int, Sequence[C]], key: Callable[[C], object]) -> list[dict[int, C]]:
+    """Collectives of a group that all its ranks have, in order, of one `key`.
 
     Recordings begin at different collectives, so they are counted from the end.
     """
-    fewest = min(map(len, members.values()))
     found = []
-    for back in range(fewest, 0, -1):
+    for back in range(min(map(len, members.values())), 0, -1):
         calls = {rank: some[-back] for rank, some in members.items()}
-        keys = {one.key for one in calls.values()}
-        if len(keys) == 1 and keys.pop()[0] not in ONE_SIDED:
+        if len(set(map(key, calls.values()))) == 1:
             found.append(calls)
     return found
 

@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from statistics import median
 from typing import NamedTuple
 
-from yantra.tracing.clocks import ONE_SIDED, Clocks
+from yantra.tracing.clocks import ONE_SIDED, Clocks, shared
 from yantra.tracing.why.summary import Summary
 
 BEGIN = "its recording begins later"
@@ -97,14 +97,13 @@ def meetings(found: Sequence[Summary], clocks: Clocks) -> list[Meeting]:
 def _of_group(
     found: Sequence[Summary], clocks: Clocks, group: str, members: dict[int, list[int]]
 ) -> list[Meeting]:
+    calls_of = {
+        place: [(number, found[place].calls[number]) for number in numbers]
+        for place, numbers in members.items()
+    }
     made = []
-    for back in range(min(map(len, members.values())), 0, -1):
-        numbers = {place: some[-back] for place, some in members.items()}
-        calls = [found[place].calls[number] for place, number in numbers.items()]
-        if len({(call.kind, call.bytes) for call in calls}) > 1:
-            continue
-        first = calls[0]
-        place = next(iter(numbers))
+    for calls in shared(calls_of, lambda one: (one[1].kind, one[1].bytes)):
+        place, (_, first) = next(iter(calls.items()))
         made.append(
             Meeting(
                 group,
@@ -113,16 +112,10 @@ def _of_group(
                 first.bytes,
                 first.kernel.split("(", 1)[0],
                 first.operator,
-                list(numbers),
-                list(numbers.values()),
-                [
-                    float(clocks.true_ns(at, call.start_ns))
-                    for at, call in zip(numbers, calls, strict=True)
-                ],
-                [
-                    float(clocks.true_ns(at, call.end_ns))
-                    for at, call in zip(numbers, calls, strict=True)
-                ],
+                list(calls),
+                [number for number, _ in calls.values()],
+                [float(clocks.true_ns(at, call.start_ns)) for at, (_, call) in calls.items()],
+                [float(clocks.true_ns(at, call.end_ns)) for at, (_, call) in calls.items()],
                 found[place].step_of(first.start_ns),
             )
         )
