@@ -11,8 +11,10 @@ from pathlib import Path
 import pytest
 
 from tests import recorded_jobs
+from yantra.base.units import format_time
 from yantra.chakra import Attribute, CollectiveType, Kind, Node, NodeType, Trace, TraceBuilder, read
 from yantra.cli import main
+from yantra.explain.recordings.why import why
 from yantra.run import share, share_attack
 from yantra.run.share import LIMIT, Shared, share_job
 from yantra.run.share_attack import Rates
@@ -24,6 +26,7 @@ from yantra.tracing.pytorch.in_memory import converted_job
 from yantra.tracing.share.calls import _drawn, _shares
 from yantra.tracing.share.fingerprint import ALL, fingerprint, guesses
 from yantra.tracing.share.lanes import Lane, Work, disjoint
+from yantra.tracing.share.together import together
 from yantra.workloads.models.catalogue import find
 from yantra.workloads.plan.plan import Plan
 from yantra.workloads.training.train import train
@@ -231,6 +234,55 @@ def test_a_recording_comes_back_as_a_recording_that_runs_the_same(
     assert new.makespan_ns == pytest.approx(old.makespan_ns, rel=LIMIT)
     names = {node.name.partition(" ")[0] for _, _, trace in after.traces for node in trace}
     assert not {name for name in names if "aten" in name or "gemm" in name}
+
+
+def test_shared_ranks_keep_one_clock_and_who_is_late(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    late = ("host", 2, 0, 3000.0)
+    plan = recorded_jobs.Plan(ranks=4, steps=2, layers=2, late=late, apart_ns=10**10)
+    recorded_jobs.write(plan, tmp_path)
+    before, _ = why(["rank{rank}.json"])
+    assert main(["trace", "share", "rank{rank}.json", "-o", "safe", "--key", "k"]) == 0
+    after, _ = why(["safe/rank{rank}.json.gz"])
+    assert after.clocks.how == "agree" and after.clocks.spread_ns < 2
+    costs = [sum(row.waited_ns for row in one.late if row.rank == 2) for one in (before, after)]
+    assert costs[1] == pytest.approx(costs[0], rel=0.2)
+    assert after.named[0].startswith("rank 2 is late") and costs[0] > 10e6
+    moved = [sum(one.transfer_ns for one in each.meetings) for each in (before, after)]
+    assert moved[1] == pytest.approx(moved[0], rel=0.05)
+    said = capsys.readouterr().out
+    line = next(line for line in said.splitlines() if line.startswith("  rank 2: "))
+    assert line == f"  rank 2: {format_time(costs[0])} -> {format_time(costs[1])}"
+
+
+def test_members_leave_together_and_a_circle_of_waiting_is_cut() -> None:
+    def call(id: int, group: str, took: int, *after: int) -> Node:
+        node = Node(id, "all_reduce", NodeType.COMM_COLL, took, list(after))
+        for name, value in (("pg_name", group), ("comm_type", 0), ("comm_size", 8)):
+            node.set(name, value)
+        return node
+
+    work = Node(0, "work", NodeType.COMP, 50, [])
+    straight = {
+        0: {1: call(1, "a", 90)},
+        1: {0: work, 1: call(1, "a", 40, 0), 2: call(2, "a", 7)},
+        2: {1: call(1, "a", 80), 2: call(2, "a", 9)},
+    }
+    straight[2][1].set("transfer_ns", 10_000)
+    runs = together(straight, {"a": (0, 1, 2)}, 5)
+    assert runs[0][1] == (5, 60_005) and runs[1][1] == (50_005, 60_005)
+    assert runs[1][2] == runs[2][2] == (60_005, 67_005)  # one after the other in a group
+    circle = {
+        0: {1: call(1, "a", 3), 2: call(2, "b", 4, 1)},
+        1: {1: call(1, "b", 5), 2: call(2, "a", 6, 1)},
+    }
+    runs = together(circle, {"a": (0, 1), "b": (0, 1)}, 0)
+    assert runs[0] == {1: (0, 3000), 2: (3000, 7000)} and runs[1] == {
+        1: (0, 7000),
+        2: (7000, 13000),
+    }
 
 
 def test_chakra_traces_stay_chakra_traces_and_a_key_gives_the_same_files(

@@ -100,10 +100,20 @@ class Cluster(NamedTuple):
         }
 
 
+class Late(NamedTuple):
+    """What a late rank costs the others, in ns, in both forms."""
+
+    rank: int
+    before_ns: float
+    after_ns: float
+
+
 class Shared(NamedTuple):
     """A job drawn anew: traces and groups by new names, what shows, how it runs.
 
-    `alike`: how much of the original's fingerprint is left, by aspect; `calls`: of `CALLS`.
+    `alike`: how much of the original's fingerprint is left, by aspect; `calls`: of `CALLS`. `late`:
+    of recordings of several ranks, the most costly first; `lateness`: their largest change, over
+    all the others' time.
     """
 
     traces: dict[int, Trace]
@@ -112,11 +122,13 @@ class Shared(NamedTuple):
     alike: dict[str, float]
     clusters: list[Cluster]
     calls: int
+    late: list[Late]
+    lateness: float
 
     @property
     def accepted(self) -> bool:
         """Whether the job behaves as before, within `LIMIT`."""
-        return all(cluster.worst <= LIMIT for cluster in self.clusters)
+        return all(cluster.worst <= LIMIT for cluster in self.clusters) and self.lateness <= LIMIT
 
     @property
     def same_winner(self) -> bool:
@@ -130,11 +142,11 @@ def share_job(
     job: Sequence[RankTrace],
     key: bytes,
     groups: Groups | None = None,
-    as_read: Callable[[Mapping[int, Trace], Groups], Mapping[int, Trace]] = lambda made, _: made,
+    as_read: Callable[[Mapping[int, Trace], Groups], Mapping[int, Trace]] | None = None,
     calls: Sequence[int] = CALLS,
 ) -> Shared:
-    """Draw a job anew. `groups`: members that the traces do not list; `as_read`: what becomes of
-    the traces when they are written and read; `calls`: as `CALLS`.
+    """Draw a job anew. `groups`: members that the traces do not list; `as_read`: what becomes of a
+    recording's traces when they are written and read; `calls`: as `CALLS`.
 
     Raises TraceError where the job cannot run, as ranks of a group that make different calls.
     """
@@ -153,30 +165,42 @@ def share_job(
     before = [_on(cluster, given, members) for cluster in CLUSTERS]
     before = [run.renamed(new) for run in before]
     communicates = any(run.group_bytes for run in before)
-    best: tuple[float, int, dict[int, Trace], list[Cluster]] | None = None
+    costs = _late(given) if as_read else {}
+    others_ns = max(before[1].makespan_ns * (len(given) - 1), 1.0)
+    best: tuple[float, Shared] | None = None
     for most in calls if communicates else calls[:1]:
         traces = redraw(ranks, keyed, new, most)
-        read = as_read(traces, renamed)
+        read = as_read(traces, renamed) if as_read else traces
         found = [
             Cluster(_called(cluster), old, _on(cluster, read, renamed))
             for cluster, old in zip(CLUSTERS, before, strict=True)
         ]
-        worst = max(one.worst for one in found)
+        late = _compared(costs, _late(read) if as_read else {})
+        lateness = max((abs(one.after_ns - one.before_ns) for one in late), default=0.0) / others_ns
+        worst = max(lateness, *(one.worst for one in found))
         if best is None or worst < best[0]:
-            best = worst, most, traces, found
+            best = worst, Shared(traces, renamed, [], {}, found, most, late, lateness)
         if worst <= ACCEPTED:
             break
     if best is None:
         raise TraceError("nothing to share: the job has no trace")
-    _, most, traces, clusters = best
-    return Shared(
-        traces,
-        renamed,
-        _leaks(columns, members, traces, renamed),
-        _left(given, traces),
-        clusters,
-        most,
-    )
+    made = best[1]
+    leaks = _leaks(columns, members, made.traces, renamed)
+    return made._replace(leaks=leaks, alike=_left(given, made.traces))
+
+
+def _late(traces: Mapping[int, Trace]) -> dict[int, float]:
+    from yantra.tracing.why.late import late_ranks
+    from yantra.tracing.why.rank import ranks_of
+    from yantra.tracing.why.summary import summarise
+
+    job = [RankTrace(rank, f"rank {rank}", trace) for rank, trace in sorted(traces.items())]
+    return late_ranks([summarise(one) for one in ranks_of(job)]) if len(job) > 1 else {}
+
+
+def _compared(before: Mapping[int, float], after: Mapping[int, float]) -> list[Late]:
+    found = [Late(at, before.get(at, 0.0), after.get(at, 0.0)) for at in {*before, *after}]
+    return sorted(found, key=lambda one: (-max(one[1:]), one.rank))
 
 
 def share_files(
@@ -206,9 +230,7 @@ def share_files(
 
     def as_read(traces: Mapping[int, Trace], groups: Groups) -> dict[int, Trace]:
         with TemporaryDirectory() as folder:
-            names = [
-                _recording(folder, rank, trace, world, groups) for rank, trace in traces.items()
-            ]
+            names = _recordings(folder, traces, world, groups)
             return {rank: trace for rank, _, trace in converted_job(names).traces}
 
     known = {**made.groups, **(members or {})}
@@ -228,27 +250,29 @@ def write_shared(shared: Shared, output: str, kineto_of: int | None = None) -> l
     if os.path.exists(output) and not os.path.isdir(output):
         raise ConfigError("-o", f"expected a folder, got the file {output}")
     make_folder(output)
+    if kineto_of is not None:
+        return _recordings(output, shared.traces, kineto_of, shared.groups)
     files = []
     for rank, trace in shared.traces.items():
-        if kineto_of is None:
-            files.append(os.path.join(output, f"job.{rank}.et"))
-            trace.write(files[-1])
-            continue
-        files.append(_recording(output, rank, trace, kineto_of, shared.groups))
-    if kineto_of is None and shared.groups:
+        files.append(os.path.join(output, f"job.{rank}.et"))
+        trace.write(files[-1])
+    if shared.groups:
         files.append(os.path.join(output, "job.groups.json"))
         rows = {name: list(ranks) for name, ranks in shared.groups.items()}
         write_text(files[-1], json.dumps(rows, indent=1) + "\n")
     return files
 
 
-def _recording(folder: str, rank: int, trace: Trace, world_size: int, groups: Groups) -> str:
+def _recordings(
+    folder: str, traces: Mapping[int, Trace], world_size: int, groups: Groups
+) -> list[str]:
     from yantra.tracing.share.kineto import kineto
 
-    path = os.path.join(folder, f"rank{rank}.json.gz")
-    form = kineto(trace, rank, world_size, groups)
-    save(json.dumps(form, separators=(",", ":")).encode(), path)
-    return path
+    paths = []
+    for rank, form in kineto(traces, world_size, groups):
+        paths.append(os.path.join(folder, f"rank{rank}.json.gz"))
+        save(json.dumps(form, separators=(",", ":")).encode(), paths[-1])
+    return paths
 
 
 def report(shared: Shared, files: Sequence[str]) -> str:
@@ -269,6 +293,12 @@ def report(shared: Shared, files: Sequence[str]) -> str:
             f"{format_time(one.after.makespan_ns)} ({one.makespan:+.1%}), {one.exposed:+.1%}, "
             f"{one.group_bytes:+.1%}"
         )
+    if shared.late:
+        lines.append("who is late, and what that costs the others")
+        lines += [
+            f"  rank {one.rank}: {format_time(one.before_ns)} -> {format_time(one.after_ns)}"
+            for one in shared.late[:3]
+        ]
     return "\n".join(lines) + "\n"
 
 
@@ -279,6 +309,7 @@ def as_dict(shared: Shared, files: Sequence[str]) -> dict[str, Any]:
         "leaks": [leak._asdict() for leak in shared.leaks],
         "fingerprint_alike": shared.alike,
         "clusters": [one.as_dict() for one in shared.clusters],
+        "late": [one._asdict() for one in shared.late],
         "same_winner": shared.same_winner,
         "accepted": shared.accepted,
         "calls_of_a_run": shared.calls,
@@ -288,7 +319,12 @@ def as_dict(shared: Shared, files: Sequence[str]) -> dict[str, Any]:
 def warnings(shared: Shared) -> list[str]:
     """What must be said on standard error."""
     found = []
-    if not shared.accepted:
+    if shared.lateness > LIMIT:
+        found.append(
+            f"what late ranks cost the others changed by {shared.lateness:.1%} of their time, more "
+            f"than {LIMIT:.0%}; ask `yantra trace why` of the original"
+        )
+    if any(one.worst > LIMIT for one in shared.clusters):
         worst = max(shared.clusters, key=lambda one: one.worst)
         found.append(
             f"{worst.name}: changed by {worst.worst:.1%}, more than {LIMIT:.0%}; compare "

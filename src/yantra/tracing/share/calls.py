@@ -49,13 +49,15 @@ class Part(NamedTuple):
 class Call(NamedTuple):
     """One call to write, and the nodes of each rank of which it is made.
 
-    `order`: the job's order; of a receive it is later than that of its send.
+    `order`: the job's order; of a receive it is later than that of its send. `transfer_ns`: as
+    recorded, from the last arrival.
     """
 
     order: tuple[float, int, str, int]
     type: int
     size: int
     nodes: dict[int, list[Part]]
+    transfer_ns: float = 0.0
 
 
 Kind = tuple[str, int | None, tuple[int, int]]
@@ -80,7 +82,8 @@ def calls_of(
             number = groups.setdefault((kind[0], ranks), len(groups))
             part = {rank: nodes[rank] for rank in ranks}
             leader = Rank(by_rank[ranks[0]], times[ranks[0]])
-            calls += _poured(kind, number, part, leader, most, keyed)
+            took = [recorded_ns(by_rank[rank], part[rank]) for rank in ranks]
+            calls += _poured(kind, number, part, leader, most, keyed, [*map(min, *took, took[0])])
     return sorted(calls, key=lambda call: call.order)
 
 
@@ -118,6 +121,7 @@ def _poured(
     leader: Rank,
     most: int,
     keyed: Keyed,
+    transfers: Sequence[int],
 ) -> list[Call]:
     first = min(nodes)
     columns, times = leader
@@ -144,8 +148,16 @@ def _poured(
                 rank: [Part(of[places[n]], *shares) for n, *shares in chosen]
                 for rank, of in nodes.items()
             }
-            calls.append(Call((when, 2, kind[0], number), int(NodeType.COMM_COLL), size, stands))
+            moved = sum(transfers[places[n]] * of_node for n, _, of_node in chosen)
+            order = when, 2, kind[0], number
+            calls.append(Call(order, int(NodeType.COMM_COLL), size, stands, moved))
     return calls
+
+
+def recorded_ns(columns: Columns, nodes: Sequence[int]) -> list[int]:
+    """How long nodes took."""
+    exact = columns.integers("duration_ns")
+    return [columns.duration[at] * 1000 if (ns := exact[at]) is None else ns for at in nodes]
 
 
 def _drawn(keyed: Keyed, type: int | None, parts: int) -> list[float]:

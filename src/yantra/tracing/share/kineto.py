@@ -14,13 +14,12 @@ import json
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from itertools import count
-from typing import Any, NamedTuple
+from typing import Any
 
 from yantra.chakra.schema import CollectiveType, Node, NodeType
 from yantra.chakra.trace import Trace
 from yantra.tracing.share.lanes import disjoint
-
-Members = Mapping[str, tuple[int, ...]]
+from yantra.tracing.share.together import Members, Run, together
 
 _BEGIN = 2_000  # ns: an operator before all others launches what no operator does
 _CALL = 1_000  # ns of a launch, if the operator is long enough
@@ -43,44 +42,46 @@ _COMMUNICATION = (NodeType.COMM_COLL, NodeType.COMM_SEND, NodeType.COMM_RECV)
 _EACH = (CollectiveType.ALL_GATHER, CollectiveType.GATHER)  # sizes are of a rank's share
 
 
-class _Run(NamedTuple):
-    start: float
-    end: float
-
-
-def kineto(trace: Trace, rank: int, world_size: int, groups: Members) -> dict[str, Any]:
-    """A device trace (a JSON object) of what `redraw` made; times in us from 0."""
-    made = _Timeline(trace, rank, world_size, groups)
+def kineto(
+    traces: Mapping[int, Trace], world_size: int, groups: Members
+) -> Iterator[tuple[int, dict[str, Any]]]:
+    """Each rank and its device trace (a JSON object) of what `redraw` made; times in us from 0 on
+    one clock.
+    """
+    every = {"0": tuple(range(world_size)), **groups}
     config = [
         {"pg_name": name, "pg_desc": "", "backend_config": "cuda:nccl", "pg_size": len(ranks)}
         | {"ranks": list(ranks)}
-        for name, ranks in made.groups.items()
+        for name, ranks in every.items()
     ]
-    about = {"backend": "nccl", "rank": rank, "world_size": world_size, "pg_config": config}
-    return {"schemaVersion": 1, "distributedInfo": about, "traceEvents": list(made.events())}
+    by_rank = {
+        rank: _with_signals({node.id: node for node in trace}) for rank, trace in traces.items()
+    }
+    runs = together(by_rank, every, _BEGIN)
+    for rank, nodes in by_rank.items():
+        about = {"backend": "nccl", "rank": rank, "world_size": world_size, "pg_config": config}
+        events = list(_Timeline(nodes, runs[rank], rank, every).events())
+        yield rank, {"schemaVersion": 1, "distributedInfo": about, "traceEvents": events}
 
 
 class _Timeline:
-    def __init__(self, trace: Trace, rank: int, world_size: int, groups: Members) -> None:
-        self.nodes = _with_signals({node.id: node for node in trace})
+    def __init__(
+        self, nodes: dict[int, Node], runs: Mapping[int, Run], rank: int, groups: Members
+    ) -> None:
+        # a stream runs what is launched first, so its launches are in order of time
+        self.nodes = {id: nodes[id] for id in sorted(nodes, key=lambda id: runs[id].start)}
+        self.runs = runs
         self.rank = rank
-        self.groups = {"0": tuple(range(world_size)), **groups}
-        self.runs = self._scheduled()
+        self.groups = groups
+        self.begin = min(
+            (runs[id].start for id, node in nodes.items() if not _is_delay(node)), default=_BEGIN
+        )
         self.line = self._lines()
         self.numbers = count(1)
         self.launches: dict[int, list[int]] = defaultdict(list)  # of an operator
         self.awaited: dict[int, int] = {}  # correlation of the record after a launch
         self.launched: dict[int, int] = {}
         self.alone: set[int] = set()  # correlations of launches with an operator of their own
-
-    def _scheduled(self) -> dict[int, _Run]:
-        runs: dict[int, _Run] = {}
-        for node in self.nodes.values():
-            exact = node.get("duration_ns")
-            took = exact if isinstance(exact, int) else node.duration_micros * 1000
-            start = max((runs[parent].end for parent in node.data_deps), default=_BEGIN)
-            runs[node.id] = _Run(start, start + took)
-        return runs
 
     def events(self) -> Iterator[dict[str, Any]]:
         """The events of all nodes."""
@@ -89,8 +90,9 @@ class _Timeline:
             if node is None or _is_thread(node):
                 self.launches[number] = []
         self._place_launches()
-        yield from self._operator(-1, "operator", _Run(0, _BEGIN), self._first_thread())
-        free: dict[int, float] = defaultdict(lambda: _BEGIN)
+        first = Run(self.begin - _BEGIN, self.begin)
+        yield from self._operator(-1, "operator", first, self._first_thread())
+        free: dict[int, float] = defaultdict(lambda: self.begin)
         for id, node in self.nodes.items():
             run = self.runs[id]
             if _is_delay(node):
@@ -107,7 +109,7 @@ class _Timeline:
         return next((_lane(node) for node in self.nodes.values() if _is_thread(node)), 1)
 
     def _place_launches(self) -> None:
-        ends = sorted((self.runs[n].end if n >= 0 else _BEGIN, n) for n in self.launches)
+        ends = sorted((self.runs[n].end if n >= 0 else self.begin, n) for n in self.launches)
         order = {number: place for place, (_, number) in enumerate(ends)}
         latest: dict[int, int] = {}  # of a stream
         of: dict[int, int] = {}
@@ -135,13 +137,13 @@ class _Timeline:
     def _before(self, node: Node) -> list[int]:
         return _parents(self.nodes, node)
 
-    def _operator(self, id: int, name: str, run: _Run, thread: int) -> Iterator[dict[str, Any]]:
+    def _operator(self, id: int, name: str, run: Run, thread: int) -> Iterator[dict[str, Any]]:
         yield _event("cpu_op", name, thread, run, {})
         calls = self._calls(id)
         each = min(_CALL, (run.end - run.start) // (len(calls) + 1))
         at = run.end - each * len(calls)
         for name, correlation, sync in calls:
-            call = _Run(at, at + max(each - 1, 0))
+            call = Run(at, at + max(each - 1, 0))
             if correlation in self.alone:  # calls of one operator would be one call
                 yield _event("cpu_op", "operator", thread, call, {})
             yield _event("cuda_runtime", name, thread, call, {"correlation": correlation})
@@ -184,14 +186,14 @@ class _Timeline:
         if not sources:
             return
         number = next(self.numbers)
-        call = _Run(free, max(free, *(self.runs[source].end for source in sources)))
+        call = Run(free, max(free, *(self.runs[source].end for source in sources)))
         args = {"correlation": number}
         yield _event("cuda_runtime", "cudaEventSynchronize", thread, call, args)
         for source in sources:
             sync = self._sync("Event Sync", source, -1, number)
             yield _event("cuda_sync", "Event Sync", 0, call, sync)
 
-    def _kernel(self, node: Node, run: _Run) -> dict[str, Any]:
+    def _kernel(self, node: Node, run: Run) -> dict[str, Any]:
         stream = self._stream(node)
         args: dict[str, Any] = {
             "stream": stream,
@@ -309,9 +311,7 @@ def _lane(node: Node) -> int:
     return value if isinstance(value, int) else 0
 
 
-def _event(
-    category: str, name: str, thread: int, run: _Run, args: dict[str, Any]
-) -> dict[str, Any]:
+def _event(category: str, name: str, thread: int, run: Run, args: dict[str, Any]) -> dict[str, Any]:
     at = {"ts": run.start / 1000, "dur": (run.end - run.start) / 1000}
     row = 0 if category in ("kernel", "gpu_memcpy", "cuda_sync") else 1
     return {"ph": "X", "cat": category, "name": name, "pid": row, "tid": thread, **at, "args": args}

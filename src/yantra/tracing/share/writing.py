@@ -16,6 +16,7 @@ from yantra.tracing.obfuscate.keyed import Keyed
 from yantra.tracing.obfuscate.renumber import canonical_tag
 from yantra.tracing.share.lanes import COMMUNICATION, DELAY, Amount
 from yantra.tracing.share.pieces import Drawn, LaneKey
+from yantra.tracing.share.together import TRANSFER
 
 LEVEL = "behaviour"
 """The level of obfuscation that these traces state."""
@@ -118,6 +119,8 @@ class Writer:
             call.size,
             next((one.kind for one in old.attributes if one.name == "comm_size"), None),
         )
+        if self.exact and call.type == NodeType.COMM_COLL:
+            made.set(TRANSFER, round(call.transfer_ns))
         self.of_call[number] = made.id
 
     def _write_piece(self, number: int, parents: set[Item]) -> None:

@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from statistics import median
 from typing import NamedTuple
 
-from yantra.tracing.clocks import ONE_SIDED, Clocks, shared
+from yantra.tracing.clocks import ONE_SIDED, Clocks, on_one_clock, shared
 from yantra.tracing.why.summary import Summary
 
 BEGIN = "its recording begins later"
@@ -137,6 +137,17 @@ def blames(found: Sequence[Summary], clocks: Clocks, made: Sequence[Meeting]) ->
         total = sum(wait for _, wait in waits)
         rows.append(Blame(*key, total, len(waits), min(known, default=None)))
     return sorted(rows, key=lambda row: -row.waited_ns)
+
+
+def late_ranks(found: Sequence[Summary]) -> dict[int, float]:
+    """What each rank costs the others, in ns; empty without a common clock."""
+    clocks = on_one_clock([one.ends() for one in found])
+    made = meetings(found, clocks) if clocks.how != "unknown" else []
+    costs: dict[int, float] = defaultdict(float)
+    for row in blames(found, clocks, made):
+        if row.rank is not None:
+            costs[row.rank] += row.waited_ns
+    return dict(costs)
 
 
 class _Walk:
