@@ -13,6 +13,7 @@ from yantra.accuracy.mixture import (
     mixture,
     mixture_on,
     on_gpus,
+    powered,
     shipped,
     unknown_without,
 )
@@ -75,6 +76,20 @@ def test_products_are_longer_by_the_balance_of_a_machine() -> None:
     votes = len({stack.framework for stack in shipped() if on_gpus(stack)})
     ratio = (products_on("tpu-v6e") / PRIOR) ** (BROAD / (BROAD + votes))
     assert v6e.products / a100.products == pytest.approx(ratio)
+
+
+def test_products_gain_as_power_does_beyond_that_of_the_tables() -> None:
+    # 1,400 W beside a GB200's 1,200 and a B200's 1,000; kernels have the square root of it.
+    assert powered("gb300-nvl72") == pytest.approx((1200 / 1400) ** 0.5)
+    assert powered("hgx-b300") == pytest.approx((1000 / 1400) ** 0.5)
+    for named in ("hgx-h20", "hgx-h800", "gb200-nvl72", "tpu-v6e", "any"):
+        assert powered(named) == 1.0
+    for bits in ("", " fp8"):
+        ours, theirs = (
+            mixture_on(name + bits, shipped()) for name in ("gb300-nvl72", "gb200-nvl72")
+        )
+        assert ours.products == pytest.approx(theirs.products * powered("gb300-nvl72"))
+        assert ours._replace(products=theirs.products) == theirs
 
 
 def test_in_eight_bits_frameworks_that_do_it_have_a_vote_in_products() -> None:

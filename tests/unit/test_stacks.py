@@ -135,6 +135,19 @@ def test_launches_hide_behind_long_kernels_and_short_ones_wait_for_them() -> Non
     assert least_times(mixed, count, 100.0)[0] < 11.0
 
 
+def test_a_host_waits_in_layers_with_experts() -> None:
+    ahead = Stack(launch_ns=400e3)
+    waits = ahead.replace(host_waits=True)
+    assert time(waits) == time(ahead)
+    plan = Plan(dp=8, ep=8, micro_batch=8, global_batch=64)
+    parts = parts_at("hgx-h100", 8, speeds="measured")
+    experts = Scenario(workload=Templates(workload=train("qwen3-30b-a3b", plan)), **parts)
+    hidden, waiting = (
+        simulate(experts.replace(stack=stack)).makespan_ns for stack in (ahead, waits)
+    )
+    assert waiting > 1.02 * hidden
+
+
 @pytest.mark.parametrize("phase", ["decode", "prefill"])
 def test_engines_replay_graphs_of_the_kernels_of_the_tables(phase: Any) -> None:
     work = infer("llama3-8b", InferencePlan(tp=2), phase=phase, batch=8, context=512)

@@ -7,6 +7,8 @@ attention are kernels of older years: `older_attention` of the file is what they
 the mean error over data sets is nil, each predicted without its own framework. SMs that collectives
 take are in it, so the mixture states none. The point estimate is the mean of the logarithms.
 What they add to products is more on machines of another balance (`yantra.fabric.stacks.balance`).
+Products of a GPU with more power than that of its tables gain half of that, measured alone; in
+steps, which draw all there is, they gain the whole (`powered`).
 Stacks of TPUs have no vote: what XLA adds there says nothing of frameworks on GPUs.
 
 Who computes products in 8 bits or fewer has a framework of the years since there is hardware for
@@ -27,7 +29,8 @@ from math import exp, log
 from statistics import fmean
 
 from yantra.accuracy.fit import Factors
-from yantra.fabric import stacks
+from yantra.compute.families.machine import GPUS, POWERED
+from yantra.fabric import clusters, stacks
 from yantra.fabric.stacks.balance import PRIOR, products_on
 from yantra.fabric.stacks.choice import UNKNOWN
 from yantra.fabric.stacks.types import ANY, FACTORS, Stack
@@ -66,6 +69,15 @@ def unknown_without(framework: str) -> Stack:
     return base.replace(machines=tuple(machines))
 
 
+def powered(machine: str) -> float:
+    """Return the factor of products in steps on a GPU with more power than that of its tables."""
+    device = clusters.load(machine) if machine in clusters.names() else None
+    gpu = GPUS.get(device.like or "") if device else None
+    if device is None or device.power is None or gpu is None:
+        return 1.0
+    return float(max(device.power.value / gpu.power_w, 1.0) ** (POWERED - 1.0))
+
+
 def in_eight_bits(stack: Stack) -> bool:
     """Return whether a stack has steps in 8 bits or fewer."""
     return any(key.endswith((" fp8", " fp4")) for key, _ in stack.machines)
@@ -73,12 +85,14 @@ def in_eight_bits(stack: Stack) -> bool:
 
 def mixture_on(machine: str, of: Iterable[Stack], older: float = 1.0, without: str = "") -> Factors:
     """Return the factors of a mixture at a key of its file; see `mixture`."""
+    gained = powered(machine.removesuffix(EIGHT))
     if not machine.endswith(EIGHT):
         products = PRIOR if machine == ANY else products_on(machine)
-        return mixture(of, without, older, (products, PRIOR, PRIOR))
+        found = mixture(of, without, older, (products, PRIOR, PRIOR))
+        return found._replace(products=found.products * gained)
     of = list(of)
     eight = mixture(filter(in_eight_bits, of), without, prior=(1.0, PRIOR, PRIOR))
-    return mixture(of, without)._replace(products=eight.products)
+    return mixture(of, without)._replace(products=eight.products * gained)
 
 
 def mixture(

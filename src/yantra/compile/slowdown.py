@@ -3,8 +3,8 @@
 A host runs ahead of its device, so all kernels together take D, or their launches H if longer; near
 each other (D^4 + H^4)^(1/4), or the sum of the longer of each if that is less. The shortest kernels
 take the difference. Trade-off: the sums are over a whole job; launches that hide behind
-collectives, and the optimizer's few kernels, are left out. A host that `waits` every layer takes
-the sum of the longer of each.
+collectives, and the optimizer's few kernels, are left out. A host that `waits` for experts in every
+layer takes the sum of the longer of each.
 """
 
 from __future__ import annotations
@@ -18,7 +18,8 @@ if TYPE_CHECKING:
     from yantra.compute.model import Estimates, Kernels
     from yantra.scenario import Scenario, Stack, Topology
 
-PRODUCTS = ("gemm", "grouped_gemm", "conv")
+EXPERTS = "grouped_gemm"
+PRODUCTS = ("gemm", EXPERTS, "conv")
 ATTENTION = ("attention",)
 """Operator classes of a factor; `rest` covers others."""
 
@@ -100,7 +101,7 @@ class Slowdown(NamedTuple):
             return longer
         (least,) = (
             [self.launch_ns]
-            if self.waits
+            if self.waits and EXPERTS in kernels.op_classes
             else least_times(longer.middle[own, None], kernels.count[own], self.launch_ns)
         )
         return type(estimates)(*(np.where(own, np.maximum(ns, least), ns) for ns in longer))

@@ -6,12 +6,12 @@ are timed together.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from yantra.compile.slowdown import least_times
+from yantra.compile.slowdown import EXPERTS, least_times
 from yantra.explore.closed_form.amounts import Amounts
 from yantra.explore.closed_form.distinct import distinct
 from yantra.explore.closed_form.passes import KEY, Key, Made, Part, Works, timed
@@ -134,9 +134,10 @@ class Tables:
         return (1, *(kinds.count(kind) for kind in range(max(kinds) + 1)), 1)
 
     def _least(
-        self, kernels: list[list[np.ndarray | None]], keys: int, launch_ns: float
+        self, kernels: list[list[np.ndarray | None]], keys: int, works: Sequence[StageWork]
     ) -> np.ndarray:
-        if not launch_ns or self._machine.host_waits:
+        launch_ns = self._launch_ns(works)
+        if not launch_ns or (self._machine.host_waits and _has_experts(works)):
             return np.full(keys, launch_ns)
         times, counts = [], []
         for part, count in zip(kernels, self._counts(), strict=True):
@@ -148,7 +149,7 @@ class Tables:
 
     def _part(self, one: _Chosen, kernels: list[list[np.ndarray | None]]) -> np.ndarray:
         """Return the parts of some keys (parts, fields, keys)."""
-        least = self._least(kernels, len(one.at), self._launch_ns(one.made.works))
+        least = self._least(kernels, len(one.at), one.made.works)
         fields = one.made.untimed[:, :, one.at].copy()
         groups = _groups([one.made.keys[at] for at in one.at])
         hides = self._works.held.overlap_experts != "none"
@@ -203,6 +204,11 @@ class Tables:
             rows = tp == stride
             found[rows] = self._machine.message_ns(stride, sent[rows].astype(float))
         return found
+
+
+def _has_experts(works: Iterable[StageWork]) -> bool:
+    every = (one for work in works for one in (work.forward, work.backward))
+    return any(one.kind == EXPERTS for made in every for one in made.operations)
 
 
 def _groups(keys: Sequence[Key]) -> dict[str, tuple[np.ndarray, np.ndarray]]:
