@@ -16,7 +16,7 @@ from yantra.chakra import CollectiveType, TraceBuilder
 from yantra.cli import main
 from yantra.compute.model import Kernels, kernels
 from yantra.compute.retarget.carry import carried, summed
-from yantra.compute.retarget.gpus import GPUS, gpu_named
+from yantra.compute.retarget.gpus import GPUS, device_named, gpu_named
 from yantra.compute.retarget.laws import KEPT, rate, times_us, type_on
 from yantra.compute.retarget.libraries import library_of, not_on
 
@@ -159,6 +159,44 @@ def test_what_another_gpu_lacks_is_named_once() -> None:
 @pytest.mark.parametrize("name", ["h100-sxm", "H100 SXM", "hgx-h100", "h100_sxm"])
 def test_names_of_a_gpu(name: str) -> None:
     assert gpu_named(name, "") is H100
+
+
+@pytest.mark.parametrize(
+    ("reported", "name"),
+    [
+        ("Tesla V100-SXM2-32GB", "v100_sxm"),
+        ("Tesla V100-PCIE-16GB", "v100_pcie"),
+        ("Tesla P100-PCIE-16GB", "p100_pcie"),
+        ("Tesla T4", "t4"),
+        ("A100-SXM4-40GB", "a100_sxm_40gb"),
+        ("NVIDIA A100-SXM4-80GB", "a100_sxm"),
+        ("NVIDIA A100-PCIE-40GB", "a100_pcie"),
+        ("NVIDIA H100 80GB HBM3", "h100_sxm"),
+        ("NVIDIA H200", "h200_sxm"),
+        ("NVIDIA H800", "h800_sxm"),
+        ("NVIDIA H20", "h20_sxm"),
+        ("NVIDIA B200", "b200_sxm"),
+        ("NVIDIA B300 SXM6 AC", "b300_sxm"),
+        ("NVIDIA GB200", "gb200"),
+        ("NVIDIA GB300", "gb300"),
+        ("NVIDIA L40S", "l40s"),
+        ("NVIDIA GeForce RTX 3090", "rtx_3090"),
+        ("NVIDIA GeForce RTX 4090", "rtx_4090"),
+        ("NVIDIA RTX PRO 6000 Blackwell Server Edition", "rtx_pro_6000"),
+        ("AMD Instinct MI300X VF", "mi300x"),
+        ("AMD Instinct MI325X", "mi325x"),
+        ("AMD Instinct MI355X", "mi355x"),
+        ("AMD Instinct MI210", "mi210"),
+        ("NVIDIA H100 PCIe", ""),  # other rates, so none of ours
+        ("NVIDIA A100 80GB PCIe", ""),
+        ("NVIDIA GH200 480GB", ""),
+        ("AMD Instinct MI250X", ""),  # a die of two
+    ],
+)
+def test_a_gpu_is_known_as_its_driver_calls_it(reported: str, name: str) -> None:
+    assert device_named(reported) == name
+    if name:
+        assert gpu_named(reported, "") is GPUS[name]
 
 
 def test_an_unknown_gpu_is_refused_with_those_known() -> None:

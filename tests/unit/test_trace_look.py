@@ -113,6 +113,10 @@ def test_look_prints_text_and_json(tmp_path: Path, capsys: pytest.CaptureFixture
     pattern = write(Plan(steps=1), tmp_path)
     assert main(["trace", "look", pattern]) == 0
     assert "\ndevice        Test GPU\n" in capsys.readouterr().out
+    for path in tmp_path.glob("rank*.json"):
+        path.write_text(path.read_text().replace("Test GPU", "Tesla V100-SXM2-32GB"))
+    assert main(["trace", "look", pattern]) == 0
+    assert "--cluster NAME --from v100-sxm\n" in capsys.readouterr().out
     assert main(["trace", "look", pattern, "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["holds"]["groups"] == 2
 

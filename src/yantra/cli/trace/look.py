@@ -21,9 +21,10 @@ def command(traces: tuple[str, ...], as_json: bool) -> None:
     TRACE is a recording or a Chakra trace, one per rank of a job, or a pattern with {rank}.
     """
     from yantra.cli import warn
+    from yantra.compute.retarget.gpus import device_named
     from yantra.tracing.why.look import look
 
-    found, warnings = look(traces)
+    found, warnings = look(traces, device_named)
     warn(warnings)
     if as_json:
         print_json(found.as_dict())

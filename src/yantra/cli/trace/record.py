@@ -47,6 +47,7 @@ def command(
     Each rank's host and device trace are linked to OUTPUT/rank{rank}.json.
     """
     from yantra.cli import warn
+    from yantra.compute.retarget.gpus import device_named
     from yantra.tracing.collect.launched import recording
     from yantra.tracing.why.look import look
 
@@ -54,7 +55,7 @@ def command(
     options = ("-o", output, "--warmup", str(warmup), "--active", str(active), "--step", step)
     _run(recording(command, options), output, as_json)
     pattern = _link(output)
-    found, warnings = look((pattern,))
+    found, warnings = look((pattern,), device_named)
     warn(warnings)
     if as_json:
         print_json({"traces": pattern} | found.as_dict())

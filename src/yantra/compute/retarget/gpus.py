@@ -12,6 +12,7 @@ Attention: share of the 16-bit peak of long sequences with PyTorch's own kernels
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from typing import NamedTuple
 
@@ -119,10 +120,32 @@ ALIASES = {
 }  # fmt: skip
 
 
+_MAKERS = re.compile(r"\b(nvidia|tesla|geforce|amd|instinct)\b")
+_DEVICES = {
+    r"p100 pcie( \d+gb)?": "p100_pcie", r"v100 pcie( \d+gb)?": "v100_pcie",
+    r"v100 sxm2( \d+gb)?": "v100_sxm", r"a100 pcie 40gb": "a100_pcie",
+    r"a100 sxm4? 40gb": "a100_sxm_40gb", r"a100 sxm4? 80gb": "a100_sxm",
+    r"h100 (sxm5 )?80gb( hbm3)?": "h100_sxm", r"h800( sxm5)?( 80gb( hbm3)?)?": "h800_sxm",
+    r"h20( 96gb)?": "h20_sxm", r"h200( sxm)?( 141gb)?( hbm3e)?": "h200_sxm",
+    r"b200( .*)?": "b200_sxm", r"b300 sxm6( .*)?": "b300_sxm", r"mi300x( vf)?": "mi300x",
+    r"mi325x( vf)?": "mi325x", r"mi355x( vf)?": "mi355x",
+    r"rtx pro 6000 blackwell( (server|workstation) edition)?": "rtx_pro_6000",
+}  # fmt: skip
+_TWO_DIES = "mi250x"  # drivers call one die so
+
+
+def device_named(name: str) -> str:
+    """The GPU that a driver calls so (CUDA: "Tesla V100-SXM2-32GB"); "" if none of `GPUS`."""
+    plain = " ".join(re.findall(r"\w+", _MAKERS.sub("", name.lower())))
+    found = (gpu for form, gpu in _DEVICES.items() if re.fullmatch(form, plain))
+    own = plain.replace(" ", "_")
+    return next(found, own if own in GPUS and own != _TWO_DIES else "")
+
+
 def gpu_named(name: str, where: str) -> Gpu:
-    """A GPU by its name, title or cluster. Raises ConfigError at `where` for others."""
+    """A GPU by its name, title, cluster or driver. Raises ConfigError at `where` for others."""
     plain = name.strip().lower()
-    plain = ALIASES.get(plain, plain).replace("-", "_").replace(" ", "_")
+    plain = ALIASES.get(plain, device_named(plain) or plain).replace("-", "_").replace(" ", "_")
     for gpu in GPUS.values():
         if plain in (gpu.name, gpu.title.lower().replace(" ", "_")):
             return gpu

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import shlex
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 from yantra.base.text import count
@@ -88,8 +88,10 @@ class Look(NamedTuple):
             yield ("can ask" if answer.can else "cannot ask"), f"{answer.question}: {answer.how}"
 
 
-def look(arguments: Sequence[str]) -> tuple[Look, list[str]]:
-    """Look at the files of one job; also return warnings.
+def look(
+    arguments: Sequence[str], gpu_of: Callable[[str], str] = lambda device: ""
+) -> tuple[Look, list[str]]:
+    """Look at the files of one job; also return warnings. `gpu_of`: our name of a device, or "".
 
     Raises TraceError or ConfigError for what is no recording.
     """
@@ -102,6 +104,7 @@ def look(arguments: Sequence[str]) -> tuple[Look, list[str]]:
     profiler = found_in(trace.path) if recorded else None
     kind = kind if profiler is None else profiler.name
     device = recorded_device([trace.path]) if kind == _KINETO else ""
+    gpu = gpu_of(device).replace("_", "-")
     holds = _holds(first, rank)
     worlds = max(rank.world_size, ranks[-1] + 1)
     return Look(
@@ -114,7 +117,9 @@ def look(arguments: Sequence[str]) -> tuple[Look, list[str]]:
         [step.number for step in rank.steps],
         holds,
         list(_gaps(trace, first, rank, holds)),
-        list(_answers(_typed(arguments), rank, len(ranks), worlds, holds, _setting(first, rank))),
+        list(
+            _answers(_typed(arguments), rank, len(ranks), worlds, holds, _setting(first, rank), gpu)
+        ),
     ), warnings
 
 
@@ -209,7 +214,13 @@ def _setting(columns: Columns, rank: Rank) -> str:
 
 
 def _answers(
-    name: str, rank: Rank, here: int, world: int, holds: dict[str, int], setting: str
+    name: str,
+    rank: Rank,
+    here: int,
+    world: int,
+    holds: dict[str, int],
+    setting: str,
+    gpu: str,
 ) -> Iterator[Answer]:
     yield Answer("where the time goes", True, f"yantra trace why {name}")
     if here == 1 or not rank.calls:
@@ -227,7 +238,7 @@ def _answers(
     some = f"give the traces of all {world} ranks, or one alone, which stands for all"
     can = here in (1, world)
     yield Answer("another network or cluster", can, how + alone if can else some)
-    other = f"{how} --from GPU, the recorded one" if can else some
+    other = f"{how} --from {gpu or 'GPU, the recorded one'}" if can else some
     other = other if holds["device ops"] else "no kernel is recorded"
     yield Answer("another GPU", can and bool(holds["device ops"]), other)
     step = " --step N" if len(rank.steps) > 1 else ""
