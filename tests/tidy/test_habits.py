@@ -8,8 +8,11 @@ import subprocess
 import sys
 from functools import cache
 from pathlib import Path
+from typing import NamedTuple
 
 import pytest
+
+from tests.tidy.python import statements
 
 ROOT = Path(__file__).resolve().parents[2]
 FOLDERS = ("src", "native", "distributions", "tests", "benchmarks", "docs", "examples")
@@ -32,14 +35,29 @@ NATIVE = _files(".cpp", ".hpp")
 PROSE = [*_files(".md"), *sorted(ROOT.glob("*.md"))]
 
 
+class Seen(NamedTuple):
+    silent: bool
+    imported: list[tuple[int, set[str | None]]]
+    functions: list[tuple[int, str, int]]
+
+
 @cache
-def _tree(path: Path) -> ast.Module:
-    return ast.parse(path.read_text())
+def _seen(path: Path) -> Seen:
+    found = Seen(False, [], [])
+    for node in statements(path.read_text()):
+        if isinstance(node, ast.Module):
+            found = found._replace(silent=bool(node.body and not ast.get_docstring(node)))
+        elif isinstance(node, ast.Import | ast.ImportFrom):
+            names = {getattr(node, "module", None), *(alias.name for alias in node.names)}
+            found.imported.append((node.lineno, names))
+        elif isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+            length = (node.end_lineno or node.lineno) - node.lineno + 1
+            found.functions.append((node.lineno, node.name, length))
+    return found
 
 
 def test_a_python_file_opens_by_saying_what_it_is() -> None:
-    silent = [path for path in PYTHON if _tree(path).body and not ast.get_docstring(_tree(path))]
-    assert silent == []
+    assert [path for path in PYTHON if _seen(path).silent] == []
 
 
 def test_a_native_file_opens_by_saying_what_it_is() -> None:
@@ -51,23 +69,21 @@ def test_no_file_reaches_behind_the_standard_library() -> None:
     """Whole public modules only: `signal`, not `_signal` without what the other imports."""
     hidden = {name for name in sys.stdlib_module_names if name[0] == "_"} - {"__future__"}
     found = [
-        f"{path.relative_to(ROOT)}:{node.lineno}"
+        f"{path.relative_to(ROOT)}:{line}"
         for path in PYTHON
         if path.is_relative_to(ROOT / "src")
-        for node in ast.walk(_tree(path))
-        if isinstance(node, ast.Import | ast.ImportFrom)
-        and hidden & {getattr(node, "module", None), *(alias.name for alias in node.names)}
+        for line, names in _seen(path).imported
+        if hidden & names
     ]
     assert found == []
 
 
 def test_a_python_function_fits_a_screen() -> None:
     long = [
-        f"{path.relative_to(ROOT)}:{node.lineno}: {node.name} has {length} lines"
+        f"{path.relative_to(ROOT)}:{line}: {name} has {length} lines"
         for path in PYTHON
-        for node in ast.walk(_tree(path))
-        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
-        and (length := (node.end_lineno or node.lineno) - node.lineno + 1) > LONGEST_FUNCTION
+        for line, name, length in _seen(path).functions
+        if length > LONGEST_FUNCTION
     ]
     assert long == []
 

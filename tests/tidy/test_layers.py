@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.tidy.python import statements
+
 ROOT = Path(__file__).resolve().parents[2]
 PACKAGE = ROOT / "src" / "yantra"
 
@@ -110,7 +112,7 @@ def _part(path: Path, root: Path) -> str:
 @cache
 def _imported_parts(path: Path) -> set[str]:
     parts = set()
-    for node in ast.walk(ast.parse(path.read_text())):
+    for node in statements(path.read_text()):
         names: list[str] = []
         if isinstance(node, ast.ImportFrom) and node.module == "yantra":
             names = [f"yantra.{alias.name}" for alias in node.names]
@@ -153,7 +155,7 @@ def test_only_a_few_parts_import_the_core() -> None:
 @cache
 def _imported_modules(path: Path, package: str) -> set[str]:
     found = set()
-    for node in ast.walk(ast.parse(path.read_text())):
+    for node in statements(path.read_text()):
         names: list[str] = []
         if isinstance(node, ast.ImportFrom) and node.module:
             names = [f"{node.module}.{alias.name}" for alias in node.names]
