@@ -8,7 +8,7 @@ WORKERS ?= $(shell nproc)
 SECONDS ?= 600
 COUNT ?= 200
 
-.PHONY: help demo test explore docs lint accuracy stub bench bench-scale sanitize fuzz mutants mutants-python clean
+.PHONY: help demo test slow explore docs lint accuracy stub bench bench-scale sanitize fuzz mutants mutants-python clean
 
 # Where it is set, each of the programs that tests start would compile what it imports.
 unexport PYTHONDONTWRITEBYTECODE
@@ -18,6 +18,7 @@ export PIP_COMPILE := 0
 help:
 	@echo "make demo      install into $(VENV) and run the demonstration"
 	@echo "make test      install with the test tools and run the suite"
+	@echo "make slow      what make test leaves out: whole zoos and sweeps"
 	@echo "make explore   the property tests on fresh random examples, more than make test draws,"
 	@echo "               then laws on random jobs for SECONDS=$(SECONDS), and whether a search by"
 	@echo "               simulation beats the planner on ten jobs"
@@ -36,7 +37,10 @@ demo: $(VENV)/.installed
 	@$(BIN)/yantra demo
 
 test: $(VENV)/.test-installed
-	$(BIN)/python -m pytest -n $(WORKERS)
+	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal
+
+slow: $(VENV)/.test-installed
+	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal -m slow
 
 explore: $(VENV)/.test-installed
 	$(BIN)/python -m pytest -n $(WORKERS) --hypothesis-profile fresh -m 'hypothesis and not slow'

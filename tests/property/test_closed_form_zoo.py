@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from tests.zoo import some
 from yantra.explore.closed_form.closed_form import ClosedForm
 from yantra.explore.closed_form.machine import Machine
 from yantra.explore.closed_form.space import PlanSpace
@@ -20,7 +21,7 @@ UNLIKE = {"resnet-50": 0.25}
 """Models of which the layer with most weights is far from that with most activations."""
 
 
-@pytest.mark.parametrize("name", names())
+@pytest.mark.parametrize("name", some(names()))
 def test_memory_of_a_model_is_that_of_its_steps(name: str) -> None:
     model = find(name)
     space = PlanSpace(ranks=RANKS, global_batch=BATCH, most_tp=8)
