@@ -86,6 +86,12 @@ PYTHON_PARTS = {
             "tests/unit/test_recording.py",
             "tests/unit/test_figures.py",
             "tests/property/test_tables.py",
+            "tests/property/test_energy_laws.py",
+            "tests/unit/test_retarget.py",
+            "tests/unit/test_background.py",
+            "tests/unit/test_failures.py",
+            "tests/unit/test_side_by_side.py",
+            "tests/unit/test_stacks.py",
         ),
     ),
     "accuracy": Part(

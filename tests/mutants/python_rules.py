@@ -107,6 +107,9 @@ class _Finder(ast.NodeVisitor):
         name = _called(node)
         if _SILENT.match(name):
             return
+        if name == "reshape":  # of all negative sizes numpy makes the same
+            self.visit(node.func)
+            return
         if name in _OTHER and isinstance(node.func, (ast.Name, ast.Attribute)):
             end = self.span(node.func)[1]
             self.change(end - len(name), end, _OTHER[name], "swap")

@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 from tests.oracles import gpu_program
 from tests.oracles.gpu_program import Options, Truth
+from tests.oracles.small_traces import check_counts
 from yantra.tracing.pytorch import host, kineto
 from yantra.tracing.pytorch.link import link, link_alone
 from yantra.tracing.pytorch.linked import Linked
@@ -33,4 +34,7 @@ def linked(seed: int, operators: int, options: tuple[tuple[str, bool], ...] = ()
     traces = host.parse(json.dumps(program.host_json()).encode(), "host")
     text = json.dumps(program.device_json()).encode()
     alone = link_alone(kineto.parse(text, "device", shapes=True))
-    return Pair(link(traces, kineto.parse(text, "device")), program.truth, alone)
+    pair = Pair(link(traces, kineto.parse(text, "device")), program.truth, alone)
+    check_counts(pair.linked)
+    check_counts(pair.alone)
+    return pair

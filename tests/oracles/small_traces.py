@@ -76,7 +76,21 @@ def kernel(
 
 def linked(nodes: list[dict[str, Any]], events: list[dict[str, Any]], **top: Any) -> Linked:
     device = {**top, "traceEvents": events}
-    return link(
+    found = link(
         host.parse(json.dumps(host_trace(*nodes)).encode(), "host"),
         kineto.parse(json.dumps(device).encode(), "device"),
     )
+    check_counts(found)
+    return found
+
+
+def check_counts(found: Linked) -> None:
+    """Each device op, blocking call and wait of a stream is counted once, by what explains it."""
+    of = found.report
+    owned = of.by_correlation + of.by_flow + of.by_order + of.by_external_id
+    assert owned == sum(op.parent is not None for op in found.device_ops)
+    assert owned + of.outside + of.orphans == of.device_ops == len(found.device_ops)
+    assert of.waits_explained + of.waits_idle + of.waits_unexplained == of.waits
+    streams = of.stream_waits_explained, of.stream_waits_idle, of.stream_waits_unexplained
+    assert sum(streams) == of.stream_waits
+    assert of.balance.launches.total == of.launches

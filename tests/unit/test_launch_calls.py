@@ -51,6 +51,15 @@ def test_what_is_launched_into_a_graph_is_not_missing() -> None:
     assert report.balance.launches.parts == {"with a device op": 1, "captured into a graph": 1}
 
 
+@pytest.mark.parametrize(("end", "lost"), [(40, 0), (50, 0), (51, 1)])
+def test_a_launch_within_one_that_has_work_is_a_part_of_it(end: int, lost: int) -> None:
+    """The first lasts until 50; the second, within it, has work of its own."""
+    served = [call("cudaLaunchKernel", 0, 50, 1), call("cudaLaunchKernel", 10, 10, 2)]
+    within = call("cudaLaunchKernel", 30, end - 30, 3)
+    events = [op(1, "aten::mm", 0, 90), *served, within, kernel(60, 5, 1), kernel(70, 5, 2)]
+    assert linked(events).report.launches_empty == lost
+
+
 def test_a_blocking_call_takes_its_time_where_the_kernels_are_lost() -> None:
     events = [*launches(5), call("cudaDeviceSynchronize", 400, 500, 99)]
     assert recorded_us(events) == 800

@@ -11,7 +11,7 @@ from tests.oracles.small_traces import call, event, host_trace, kernel, linked, 
 from yantra.base.errors import TraceError
 from yantra.tracing.pytorch import host, kineto, linked_file
 from yantra.tracing.pytorch.link import link, summary
-from yantra.tracing.pytorch.linked import DeviceOp, Linked
+from yantra.tracing.pytorch.linked import DeviceOp, Flow, Linked, ProcessGroup
 
 OUTER, INNER = node(3, "aten::linear", 2), node(4, "aten::addmm", 3)
 OPS = [op(3, "aten::linear", 0, 100), op(4, "aten::addmm", 10, 60)]
@@ -90,6 +90,13 @@ def test_external_id_decides_only_where_the_call_is_missing_or_outside() -> None
     assert said in summary.warnings(report)
 
 
+def test_the_first_operator_of_all_is_found_by_its_external_id_too() -> None:
+    nodes = [node(0, "aten::first", 2, rf_id=9), OUTER, INNER]
+    first = op(9, "aten::first", 1, 5, External__id=50)
+    trace = linked(nodes, [first, *OPS, kernel(30, 5, 77, External__id=50)])
+    assert parent_name(trace, only(trace)) == "aten::first"
+
+
 def test_ids_put_an_operators_device_ops_behind_it_and_orphans_last() -> None:
     events = [
         *OPS,
@@ -142,6 +149,13 @@ def test_without_record_function_ids_names_and_sequence_numbers_match() -> None:
     assert [o.start_ns for o in trace.operators[2:]] == [0, 10_000, None]
     assert trace.report.unmatched == 1
     assert trace.report.unclaimed == 2
+
+
+def test_an_operator_with_a_number_is_not_matched_by_name_where_events_have_numbers() -> None:
+    nodes = [OUTER, INNER, node(5, "aten::t", 3)]
+    assert linked(nodes, [*OPS, event("cpu_op", "aten::t", 70, 20)]).report.unmatched == 1
+    unnumbered = [{**one, "args": {}} for one in OPS]
+    assert linked(nodes, [*unnumbered, event("cpu_op", "aten::t", 70, 20)]).report.unmatched == 0
 
 
 def test_traces_that_share_few_operators_are_refused_unless_partial() -> None:
@@ -212,6 +226,39 @@ def two_streams(*more: dict[str, Any]) -> list[dict[str, Any]]:
 def after(trace: Linked) -> dict[int, list[int]]:
     names = {o.id: o.correlation for o in trace.device_ops}
     return {o.correlation: [names[i] for i in o.after] for o in trace.device_ops}
+
+
+@pytest.mark.parametrize("number", [12, 99])
+def test_a_stream_wait_event_without_its_stream_or_its_call_is_unexplained(number: int) -> None:
+    told = {} if number == 99 else {"wait_on_stream": -1}
+    wait = sync("Stream Wait Event", number, stream=20, **{"wait_on_stream": 7, **told})
+    trace = linked([OUTER, INNER], two_streams(wait))
+    assert after(trace)[13] == []
+    assert trace.report.stream_waits_unexplained == 1
+
+
+def test_the_lines_of_a_report_have_each_number_at_its_place() -> None:
+    trace = linked([OUTER, INNER], two_streams())
+    for at, name in enumerate(trace.report.__struct_fields__):
+        if type(getattr(trace.report, name)) is int:
+            setattr(trace.report, name, 100 + at)
+    trace.flows = [Flow("fwdbwd", 3, 4)] * 3 + [Flow("thread", 3, 4)] * 2
+    trace.groups = [ProcessGroup("tp", "", "nccl", [0, 1])]
+    ops = "device ops: 106 attached by launch call, 109 by External id, 110 launched outside "
+    ops += "operators, 111 orphans"
+    others = [
+        "blocking calls: 116, 117 explained, 118 had nothing to wait for, 119 unexplained",
+        "waits of streams: 120, 121 explained, 122 had nothing to wait for, 123 unexplained",
+        "flows: 3 forward to backward, 2 between threads",
+        "process groups: 'tp' of 2 ranks",
+    ]
+    first = "rank 0 of 1: 100 operators, 101 with times; 105 device ops"
+    further = ", 107 by the order of launches, 108 by a flow from the host"
+    assert summary.lines(trace) == [first, ops + further, *others]
+    trace.report.nested = True
+    trace.report.by_order = trace.report.by_flow = 0
+    nests = "no host trace: operators nest by their times in the device trace"
+    assert summary.lines(trace) == [first, nests, ops, *others]
 
 
 def test_a_stream_wait_event_names_its_record() -> None:

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from tests.oracles.small_traces import call, event, kernel, op
+from tests.oracles.small_traces import call, check_counts, event, kernel, op
 from yantra import chakra
 from yantra.chakra.schema import NodeType
 from yantra.cli import main
@@ -18,12 +18,14 @@ from yantra.tracing.pytorch.communication import Communication, find
 from yantra.tracing.pytorch.convert import convert_linked
 from yantra.tracing.pytorch.cpu_collectives import with_cpu_collectives
 from yantra.tracing.pytorch.link import link_alone
-from yantra.tracing.pytorch.linked import Linked
+from yantra.tracing.pytorch.linked import Linked, Operator
 
 
 def alone(*events: dict[str, Any], **top: Any) -> Linked:
     data = json.dumps({**top, "traceEvents": events}).encode()
-    return link_alone(kineto.parse(data, "device.json", shapes=True))
+    found = link_alone(kineto.parse(data, "device.json", shapes=True))
+    check_counts(found)
+    return found
 
 
 def parents(linked: Linked) -> dict[str, str]:
@@ -62,6 +64,24 @@ def test_operators_and_ranges_nest_by_time_on_their_thread() -> None:
     }
     assert linked.report.nested
     assert (linked.report.matched, linked.report.unmatched, linked.report.unclaimed) == (5, 0, 0)
+
+
+def test_each_operator_and_thread_and_the_process_is_there_once_with_its_numbers() -> None:
+    linked = alone(
+        op(7, "forward", 0, 10, Sequence__number=0),
+        op(8, "backward", 20, 10, tid=8, Sequence__number=5),
+        event("user_annotation", "step", 0, 12),
+    )
+    process, *threads, step, forward, backward = linked.operators
+    assert len(threads) == 2
+    assert {thread.name for thread in threads} != {process.name}
+
+    def numbers(operator: Operator) -> tuple[object, ...]:
+        return tuple(operator.attr(name) for name in ("rf_id", "seq_id", "scope"))
+
+    assert numbers(step) == (0, -1, 7)
+    assert numbers(forward) == (7, 0, 0)
+    assert numbers(backward) == (8, 5, 0)
 
 
 def test_of_two_with_the_same_times_the_one_that_began_first_is_outside() -> None:

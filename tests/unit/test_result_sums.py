@@ -15,12 +15,18 @@ from yantra.base.fields import Plugin
 from yantra.chakra import CollectiveType, TraceBuilder
 from yantra.result import Result, bound
 from yantra.result.bound import Bound, Gain, largest
+from yantra.result.critical_path import Step
+from yantra.result.figures import Figures
+from yantra.result.link_counts import lanes_of
 from yantra.result.network import DimensionUse
+from yantra.result.packets import lines
+from yantra.result.path import MIXED, path_form
 from yantra.result.shares import tenths
 from yantra.result.tables import breakdown
 from yantra.result.waits import waits
 from yantra.run.simulate import simulate
 from yantra.scenario import Collectives, Device
+from yantra.scenario.quirks import Quirk
 
 SIZE = 1_200_000
 
@@ -269,3 +275,69 @@ def test_a_label_of_a_fabric_is_as_busy_as_its_busiest_link() -> None:
         assert use.links == fabric.label_links(use.dimension)
         capacity = use.links * GB_PER_S * result.makespan_ns
         assert use.utilisation == pytest.approx(use.bytes / capacity, rel=1e-12)
+
+
+# --- Steps, collectives and packets
+
+
+@pytest.mark.parametrize(
+    ("field", "other", "joined"),
+    [
+        ("kind", "network", MIXED),
+        ("rank", 4, None),
+        ("node", 7, None),
+        ("name", "b", ""),
+        ("peer", 5, None),
+        ("dimension", 1, None),
+        ("peer", 3, 3),
+    ],
+)
+def test_joined_steps_keep_what_they_have_in_common(field: str, other: Any, joined: Any) -> None:
+    first = Step("compute", 1, 2, "a", 0.0, 5.0, 3, 0)
+    second = first._replace(start_ns=5.0, end_ns=9.0, **{field: other})
+    form = path_form([first, second], lambda rank, node: "", most=1)
+    expected = first._replace(end_ns=9.0, **{field: joined})
+    assert form["steps"] == {name: [value] for name, value in expected._asdict().items()}
+    assert (form["length_ns"], form["step_count"]) == (9, 2)
+
+
+def test_a_collective_of_no_group_has_the_ranks_of_all_dimensions() -> None:
+    made = scenario(reducing(6), dimension("ring", 2), dimension("ring", 3))
+    table = simulate(made).collectives
+    rates = table.values("algorithm_bandwidth_gb_per_s")
+    bus = [rate * 2 * 5 / 6 for rate in rates]
+    assert table.values("bus_bandwidth_gb_per_s") == pytest.approx(bus, rel=1e-12)
+
+
+def test_rings_of_groups_in_a_row_use_one_lane() -> None:
+    """As ASTRA-sim has them; elsewhere a ring of two queues goes both ways."""
+    collectives = Collectives(all_reduce=("ring",), queues_per_dimension=2)
+    made = scenario(reducing(4), dimension(), collectives=collectives)
+    model: Any = SimpleNamespace(scenario=made, quirks={Quirk.GROUP_RING}, groups=[(1, (0, 1))])
+    assert lanes_of(model, 0, {"all_reduce"}) == 1
+    model.quirks = set()
+    assert lanes_of(model, 0, {"all_reduce"}) == 2
+    assert lanes_of(model, 0, {"all_gather"}) == 1
+
+
+@pytest.mark.parametrize(("high", "said"), [(1000.0, "no interval"), (2000.0, "1.000 us")])
+def test_kernels_carried_to_another_device_give_the_run_an_interval(high: float, said: str) -> None:
+    row = {"op_class": "all", "kernels": 1, "recorded_ns": 10.0, "ns": 20.0, "low_ns": 15.0}
+    of = Figures(carried=[row | {"high_ns": 25.0}], time_low_ns=1000.0, time_high_ns=high)
+    assert said in dict(of.lines())["the run"]
+
+
+def test_packets_are_told_by_what_happened_to_them() -> None:
+    quiet = {"packets": 1000, "acks": 1, "marked_acks": 0, "drops": 1, "pauses": 0}
+    crossed = "1,000 packets crossed a link; 0 of 1 ACK carried a mark, 1 packet was dropped"
+    assert lines(quiet) == [crossed]
+    told = {"skipped": 500, "pauses": 2, "paused_ns": 3000.0, "trims": 1}
+    told |= {"longest_queue": "nic 3", "queue_max_bytes": 4096, "timeouts_without_loss": 5}
+    assert lines(quiet | told) == [
+        crossed,
+        "switches trimmed 1 packet",
+        "skipped 50.0 % of these crossings (repeated steps); exact",
+        "2 pauses, 3.000 us over all ports",
+        "5 timeouts without a loss: a silence was a queue; a longer retransmission avoids them",
+        "the longest queue had 4 KiB, from nic 3",
+    ]
