@@ -107,9 +107,12 @@ PYTHON_PARTS = {
             SLOW_FIT,
             "tests/unit/test_own_stack.py",
             "tests/unit/test_accuracy_default.py",
+            "tests/unit/test_accuracy_tables.py",
+            "tests/unit/test_inference_accuracy.py",
             "tests/unit/test_accuracy_figures.py",
             "tests/unit/test_accuracy_runs.py",
             "tests/unit/test_microbench.py",
+            "tests/unit/test_microbench_gpu.py",
         ),
     ),
     "compute": Part(

@@ -36,14 +36,16 @@ def us_of(one: script.Case, slower: float) -> float:
 class Fake:
     def __init__(self, slower: float) -> None:
         self.slower = slower
+        self.is_warm = False
 
     def notes(self) -> Iterator[str]:
         yield "a fake GPU"
 
     def warm_up(self) -> None:
-        pass
+        self.is_warm = True
 
     def us(self, one: script.Case) -> float:
+        assert self.is_warm
         if one.dtype == "fp8":
             raise script.Skip("this device has no FP8")
         return us_of(one, self.slower)
@@ -117,6 +119,7 @@ def test_what_does_not_fit_into_the_time_is_told() -> None:
     assert len(late) == 1
     kernels = sum(not one.startswith("#") for one in found) - 1
     assert kernels == 20
+    assert int(late[0].split()[1]) == len(list(script.cases())) - 20
 
 
 def test_a_wrong_file_is_told_with_its_line_and_nothing_is_written(
