@@ -6,7 +6,9 @@ What a kernel takes beside its law is in part of its work, which another GPU has
 part of a library, which it has not. Carried shares are slopes of one GPU's logarithms over
 another's: 0.26 of products, the mean over pairs of A100, H100 and B200 (16,500 shapes); 0.9 of
 kernels that memory bounds, the correlation over ten pairs of A100, V100, P100, T4 and P4 (2,250
-kernels; both NOTICE). Without operations and bytes the time beyond a launch follows the rates.
+kernels; both NOTICE). Products carry the first for what rates bound, the second for launch and idle
+units, which libraries cut further than the law does. Without operations and bytes the time beyond a
+launch follows the rates.
 """
 
 from __future__ import annotations
@@ -15,10 +17,11 @@ import numpy as np
 
 from yantra.compute.model import Estimates, Kernels
 from yantra.compute.retarget.gpus import Gpu
-from yantra.compute.retarget.laws import KEPT, PRODUCTS, Reals, launch_us, rate, times_us
+from yantra.compute.retarget.laws import KEPT, PRODUCTS, Reals, filled, launch_us, rate, times_us
 
 CARRIED = dict.fromkeys((*PRODUCTS, "attention"), 0.26)
 _CARRIED = 0.9
+_ALIKE = ("gemm", "grouped_gemm")
 
 
 def carried(kernels: Kernels, source: Gpu, target: Gpu) -> Estimates:
@@ -46,6 +49,8 @@ def _carried_us(
     there, here = (times_us(rows, op_class, dtype, gpu) for gpu in (source, target))
     known = (there > 0) & (here > 0) & (recorded > 0)
     share = CARRIED.get(op_class, _CARRIED)
+    if op_class in _ALIKE:
+        share = _CARRIED - (_CARRIED - share) * filled(rows, op_class, dtype, source)
     ratio = np.divide(recorded, there, out=np.ones_like(recorded), where=known)
     made = here * ratio**share
     return np.where(known, made, _by_rates(recorded, op_class, dtype, source, target))

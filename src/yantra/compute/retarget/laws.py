@@ -89,6 +89,16 @@ def times_us(rows: Kernels, op_class: str, dtype: str, gpu: Gpu) -> Reals:
     return np.where(known, made, 0.0)
 
 
+def filled(rows: Kernels, op_class: str, dtype: str, gpu: Gpu) -> Reals:
+    """The share of a product's law that rates take; the rest is launch and idle units."""
+    law = times_us(rows, op_class, dtype, gpu)
+    several = SLOWER[gpu.vendor]
+    by_rates = np.maximum(
+        rows.flops / rate(op_class, dtype, gpu), rows.bytes / gpu.memory_bytes_per_s
+    ) * (1e6 * several.get(op_class, several[""]))
+    return np.minimum(np.divide(by_rates, law, out=np.ones_like(law), where=law > 0), 1.0)
+
+
 def rate(op_class: str, dtype: str, gpu: Gpu) -> float:
     """The rate that bounds a class: bytes or, of products and attention, operations per s."""
     if op_class in PRODUCTS:
