@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from yantra.base.errors import CapacityError, ConfigError
@@ -59,7 +61,7 @@ def test_a_size_without_plans_names_the_next_ones_that_have_some() -> None:
     assert not any(space.replace(ranks=size).is_legal(MODEL) for size in (57, 59, 61, 63))
     with pytest.raises(ConfigError, match=r"on 63 ranks .*, the nearest with plans are 56 and 64:"):
         best_plans(MODEL, CLUSTER, space)
-    with pytest.raises(ConfigError, match=r"on 64 ranks .*, nor on any near: ranks are tp x cp x"):
+    with pytest.raises(ConfigError, match=r"on 64 ranks .*, nor on any near: ranks: 64 are no"):
         best_plans(MODEL, CLUSTER, space.replace(ranks=64, tp=(3,)))
 
 
@@ -74,3 +76,31 @@ def test_a_better_neighbour_is_told() -> None:
     )
     assert ninety_six.ranked[0].time_ns == pytest.approx(better[96], rel=0.02)
     assert 104 not in {one.ranks for one in ninety_six.neighbours}
+
+
+@pytest.mark.parametrize(
+    ("chosen", "why"),
+    [
+        ({"tp": (3,)}, "tp: 32 attention heads are not divisible by 3"),
+        ({"ep": (8,)}, "ep: llama3-8b has no experts"),
+        ({"micro_batch": (128,)}, "micro_batch: a global batch of 64 is no multiple of 128"),
+        ({"pp": (5,)}, "ranks: 8 are no multiple of tp x cp x pp = 5"),
+    ],
+)
+def test_a_choice_without_plans_says_which_rule_it_breaks(chosen: dict[str, Any], why: str) -> None:
+    space = PlanSpace(ranks=8, global_batch=64, **chosen)
+    with pytest.raises(ConfigError) as refused:
+        best_plans(find("llama3-8b"), "hgx-h100", space)
+    assert why in str(refused.value)
+
+
+@pytest.mark.parametrize("tokens", [0, -1])
+def test_a_sequence_has_a_token(tokens: int) -> None:
+    with pytest.raises(ConfigError, match="sequence: expected a whole number of 1 to"):
+        PlanSpace(ranks=8, global_batch=64, sequence=tokens)
+
+
+def test_the_best_wins_among_several_however_few_are_shown() -> None:
+    space = PlanSpace(ranks=8, global_batch=16, sequence=2048)
+    (only,) = best_plans(find("llama3-8b"), "hgx-h100", space, top=1).ranked
+    assert only.sure is not None and only.sure.wins < 0.95

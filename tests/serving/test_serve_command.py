@@ -94,6 +94,20 @@ def test_a_mistake_is_one_line_with_status_2(
     assert said.count("\n") == 1
 
 
+def test_a_promise_that_nothing_keeps_is_the_models_answer(capsys: Captured) -> None:
+    asked = ("--model", "llama3-8b", "--cluster", "hgx-h100", "--rate", "5", "--isl", "99")
+    assert main(["serve", "plan", *asked, "--osl", "9", "--tpot", "p99 1 us"]) == 3
+    assert "none keeps the promises" in capsys.readouterr().out
+
+
+def test_more_domains_are_tried_before_narrower_weights(capsys: Captured) -> None:
+    asked = ("--model", "llama3-405b", "--cluster", "hgx-h100", "--rate", "0.2", "--isl", "500")
+    more = ("--osl", "20", "--tpot", "p99 1 s", "--set", "engine=vllm")
+    best = json.loads(printed(capsys, "serve", "plan", *asked, *more, "--json"))["best"]
+    assert {one["devices"] for one in best} >= {16}
+    assert {pool["plan"]["dtype"] for one in best for pool in one["pools"]} == {"bf16"}
+
+
 def test_a_plan_tells_how_sure_it_is_and_what_the_slow_end_takes() -> None:
     from yantra.cli.serve import promises
     from yantra.fabric import clusters

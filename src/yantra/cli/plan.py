@@ -98,7 +98,11 @@ def _allowed(
 @click.option("--power", metavar="POWER", help="In place of --ranks: what they may draw, 1 MW.")
 @clusters_option
 @click.option("--global-batch", type=int, required=True, help="Sequences per step.")
-@click.option("--seq", type=int, help="Tokens of a sequence; the model's usual number if left out.")
+@click.option(
+    "--seq",
+    type=click.IntRange(1, 2**31 - 1),
+    help="Tokens of a sequence; the model's usual number if left out.",
+)
 @click.option("--dtype", default="bf16", show_default=True, help=_DTYPE)
 @stack_option
 @_choices
@@ -190,7 +194,8 @@ def command(
         if sensitivity
     ]
     size = " and ".join(filter(None, (budget, power))) or count(space.ranks, "rank")
-    title = f"{described.name} on {size}, global batch {global_batch}{_of(dtype)}"
+    batch = f"{global_batch} x {space.sequence or described.sequence:,} tokens"
+    title = f"{described.name} on {size}, global batch {batch}{_of(dtype)}"
     _tell(title, answers, rates, None if emit else output, as_json=as_json)
     _start(emit, model, machines[0], answers[0], output or "", quiet=as_json)
     return 0

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from yantra.base.errors import ConfigError, did_you_mean, expected_got
+from yantra.base.errors import CapacityError, ConfigError, did_you_mean, expected_got
 from yantra.cli.command import WithExamples, json_option, print_json
 from yantra.cli.file_options import stack_option
 from yantra.cli.model_options import clusters_option, model_option
@@ -45,7 +45,7 @@ if TYPE_CHECKING:
     "--dtype",
     "dtypes",
     multiple=True,
-    help="Types to try; bf16 if left out, or fp8_block where that never fits.",
+    help="Types to try; if left out the checkpoint's 8 bits or bf16; fp8_block if that never fits.",
 )
 @click.option("--devices", type=click.IntRange(min=1), help="The most that it may take.")
 @click.option("--top", type=click.IntRange(1, 50), default=5, show_default=True)
@@ -108,32 +108,41 @@ def command(
                 tell=tell,
             )
 
-    found = _widened(searched, dtypes or _published(model, emit))
+    found = _widened(searched, dtypes, _published(model))
     if as_json:
         print_json(as_dict(found, top))
     else:
         sys.stdout.write("\n".join(lines(found, described.name, asked, told, top)) + "\n")
     _start(model, found, output, quiet=as_json)
-    return 0
+    return 0 if found.kept else CapacityError.exit_code
 
 
-def _widened(search: Callable[..., Found], dtypes: tuple[str, ...]) -> Found:
-    """In narrower weights, if no type is said, and then over several domains, where none fit."""
+def _widened(
+    search: Callable[..., Found], dtypes: tuple[str, ...], published: tuple[str, ...]
+) -> Found:
+    """Over several domains where none holds a replica, and then, if no type is said, in 8 bits.
+
+    Without a type weights have that of the published checkpoint.
+    """
     from yantra.base.notes import note
     from yantra.serving.search import NO_ROOM
 
     def has_no_room(found: Found) -> bool:
         return not found.kept and all(one.why_not == NO_ROOM for one in found.lost)
 
-    types = dtypes or ("bf16",)
-    found = search(types)
-    if not dtypes and has_no_room(found):
-        note("no replica holds the weights in bf16, so they are taken in fp8_block")
-        types = ("fp8_block",)
+    tried: list[tuple[str, ...]] = [dtypes or published or ("bf16",)]
+    if not dtypes and not published:
+        tried.append(("fp8_block",))
+    for types in tried:
+        if types != tried[0]:
+            note("nor 4 of them in bf16, so weights are taken in fp8_block")
         found = search(types)
-    if has_no_room(found):
+        if not has_no_room(found):
+            return found
         note("no domain of the innermost network holds a replica, so it has 2 or 4 of them")
         found = search(types, (2, 4))
+        if not has_no_room(found):
+            return found
     return found
 
 
@@ -159,13 +168,14 @@ def _emitted(emit: str | None, output: str | None, engines: tuple[str, ...]) -> 
     return (emit,)
 
 
-def _published(model: str, emit: str | None) -> tuple[str, ...]:
+def _published(model: str) -> tuple[str, ...]:
     """The type of a checkpoint in 8 bits, which is the one that an engine starts with."""
-    if emit is None:
-        return ()
     from yantra.serving.commands.weights import id_of, type_of
 
-    stored = type_of(id_of(model))
+    try:
+        stored = type_of(id_of(model))
+    except ConfigError:
+        return ()  # it is nobody's checkpoint
     return (stored,) if stored.startswith("fp8") else ()
 
 

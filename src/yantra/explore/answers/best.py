@@ -36,6 +36,7 @@ if TYPE_CHECKING:
 
 FULL = "fp32"
 _SMALL = 2_000  # plans of a space of which all within the band are simulated
+_AMONG = 5  # plans among which one wins, however few are shown
 _NEAR = 1.25  # times the memory there is: the most a plan may need to be judged
 
 
@@ -121,7 +122,7 @@ def best_plans(
         judged_s=seconds,
         simulated=runner.simulated,
         error=max((one.error for one in exact), default=None),
-        ranked=runner.with_sure(found[:top]),
+        ranked=runner.with_sure(found[: max(top, _AMONG)])[:top],
         lost=_lost(machine, space, columns, judged, found),
         rates=runner.rates,
         shown=space.shown,

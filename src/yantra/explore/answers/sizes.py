@@ -52,8 +52,9 @@ def columns_of(model: Any, cluster: Cluster, space: PlanSpace) -> Columns:
             raise
         near = [f"{size:,}" for size in nearest_sizes(model, cluster, space)]
         advice = f"the nearest with plans are {' and '.join(near)}" if near else "nor on any near"
-        why = "ranks are tp x cp x pp x dp, and dp divides the batch"
-        raise ConfigError("ranks", f"{error.problem}, {advice}: {why}") from None
+        what, _, broken = error.problem.partition("\n")
+        why = broken or "ranks are tp x cp x pp x dp, and dp divides the batch"
+        raise ConfigError("ranks", f"{what}, {advice}: {why}") from None
 
 
 def nearest_sizes(model: Any, cluster: Cluster, space: PlanSpace) -> Iterator[int]:

@@ -145,8 +145,10 @@ class PlanSpace(Record):
     exp_avg_sq_dtype: StateDtype = "fp32"
 
     def __post_init__(self) -> None:
-        for name in ("ranks", "global_batch"):
+        for name in ("ranks", "global_batch", "sequence"):
             value = getattr(self, name)
+            if name == "sequence" and value is None:
+                continue
             if not isinstance(value, int) or not 1 <= value <= _MOST:
                 raise ConfigError(name, expected_got(f"a whole number of 1 to {_MOST}", value))
         for name in COLUMNS:
@@ -184,8 +186,24 @@ class PlanSpace(Record):
                 if isinstance(values := getattr(self, name, None), tuple)
             ]
             batch = f"a global batch of {self.global_batch}"
-            raise ConfigError("space", f"{problem} with {' and '.join((batch, *held))}")
+            why = "".join(f"\n{reason}" for reason in self._broken(facts))
+            raise ConfigError("space", f"{problem} with {' and '.join((batch, *held))}{why}")
         return _columns(splits)
+
+    def _broken(self, facts: Facts) -> Iterator[str]:
+        """The rules that a plan breaks whatever is left open: it has what has one value."""
+        given = {name: getattr(self, name, None) for name in (*_SPLIT, *_BATCH[:2])}
+        of = {name: value[0] for name, value in given.items() if value and len(value) == 1}
+        split = of.get("tp", 1) * of.get("cp", 1) * of.get("pp", 1)
+        if self.ranks % split:
+            yield f"ranks: {self.ranks} are no multiple of tp x cp x pp = {split}"
+        if self.global_batch % (each := of.get("micro_batch", 1)):
+            yield f"micro_batch: a global batch of {self.global_batch} is no multiple of {each}"
+        rest = {"dp": max(self.ranks // split, 1), "global_batch": self.global_batch}
+        plan = Plan(**(rest | of), sequence_parallel=False)
+        for rule in problems(plan, facts, self.sequence or facts.sequence):
+            if rule.field in of:
+                yield f"{rule.field}: {rule.reason}"
 
     def is_legal(self, model: Any) -> bool:
         """Return whether a model has any plan."""

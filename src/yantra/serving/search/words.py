@@ -23,7 +23,7 @@ def lines(
 ) -> Iterator[str]:
     rate = (len(requests) - 1) / requests.span_s
     promises = " and ".join(map(str, objectives))
-    yield f"{model}, {rate:.3g} requests/s with {promises}"
+    yield f"{model}, {count(len(requests), 'request')} that come at {rate:.3g}/s, with {promises}"
     yield f"{count(found.considered, 'candidate')}, {count(found.simulated, 'fleet')} simulated"
     if not found.kept:
         yield "none keeps the promises"
@@ -31,7 +31,7 @@ def lines(
         unit = "USD/h" if found.is_priced else "devices"
         best = found.kept[0].usd_per_h
         head = ("", unit, "times the best", "devices", "TTFT p99 (90 %)", "TPOT p99 (90 %)")
-        yield from table(head, [_row(one, best) for one in found.kept[:top]])
+        yield from table(head, [_row(one, best) for one in distinct(found.kept)[:top]])
         yield from _sure(found, unit)
     for reason, names in _reasons(found.lost):
         yield f"{count(len(names), 'other')} lose: {reason}; such as {names[0]}"
@@ -42,10 +42,21 @@ def as_dict(found: Found, top: int) -> dict[str, Any]:
     return {
         "considered": found.considered,
         "simulated": found.simulated,
-        "best": [_plain(one) for one in found.kept[:top]],
+        "best": [_plain(one) for one in distinct(found.kept)[:top]],
         "at_the_slow_end": None if found.sure is None else _plain(found.sure),
         "lost": [{"name": one.name, "why": one.why_not} for one in found.lost],
     }
+
+
+def distinct(kept: Sequence[Tried]) -> list[Tried]:
+    """The first of those with one plan and the same times: more seats change nothing."""
+    found: dict[Any, Tried] = {}
+    for one in kept:
+        assert one.ran is not None
+        plans = tuple((count, role, of.pool.engine, of.pool.plan) for count, role, of in one.pools)
+        times = one.ran.ttft_s.tobytes(), one.ran.tpot_s.tobytes()
+        found.setdefault((one.pools[0][2].cluster.name, plans, times), one)
+    return list(found.values())
 
 
 def _sure(found: Found, unit: str) -> Iterator[str]:
