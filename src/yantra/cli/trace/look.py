@@ -18,13 +18,14 @@ from yantra.cli.command import WithExamples, json_option, print_json
 def command(traces: tuple[str, ...], as_json: bool) -> None:
     """Say what TRACE... are: kind, device, ranks, steps, gaps, and what they can answer.
 
-    TRACE is a recording or a Chakra trace, one per rank of a job, or a pattern with {rank}.
+    TRACE is a recording or a Chakra trace, one per rank, a pattern with {rank} or a folder.
     """
     from yantra.cli import warn
     from yantra.compute.retarget.gpus import device_named
+    from yantra.tracing.meant import meant
     from yantra.tracing.why.look import look
 
-    found, warnings = look(traces, device_named)
+    found, warnings = look(meant(traces), device_named)
     warn(warnings)
     if as_json:
         print_json(found.as_dict())

@@ -55,7 +55,9 @@ def command(
     from zipfile import is_zipfile
 
     from yantra.cli import warn
+    from yantra.tracing.meant import meant
 
+    job = meant(job)
     if len(job) == 1 and (job[0].endswith(".yw") or is_zipfile(job[0])):
         if step is not None:
             raise click.UsageError(f"--step goes with a recording; {job[0]} is a workload file")

@@ -27,14 +27,15 @@ def command(
 ) -> None:
     """Draw TRACE... anew: as long, as busy, as much communicated, by nobody knows which model.
 
-    TRACE is a recording or a Chakra trace, one per rank of a job, or a pattern with {rank}.
+    TRACE is a recording or a Chakra trace, one per rank, a pattern with {rank} or a folder.
     Recordings become recordings, Chakra traces Chakra traces. Says what an attacker finds, and how
     both forms run on three networks.
     """
     from yantra.cli import warn
     from yantra.run import share
+    from yantra.tracing.meant import meant
 
-    said, shared, files = share.share_files(traces, output, key, groups)
+    said, shared, files = share.share_files(meant(traces), output, key, groups)
     warn([*said, *share.warnings(shared)])
     if as_json:
         print_json(share.as_dict(shared, files))

@@ -29,8 +29,8 @@ def command(
 ) -> None:
     """Say where the time of a recorded job went, who is late, and which transfers are slow.
 
-    TRACE is a recording or a recorded Chakra trace, one per rank, or a pattern with {rank}. Clocks
-    that differ are corrected; waiting for the last rank is taken out of transfers.
+    TRACE is a recording or a recorded Chakra trace, one per rank, a pattern with {rank} or a
+    folder. Clocks that differ are corrected; waiting for the last rank is taken out of transfers.
     """
     from yantra.cli import warn
     from yantra.cli.progress import progress
@@ -38,7 +38,9 @@ def command(
     from yantra.explain.recordings.expected import of_cluster
     from yantra.explain.recordings.why import why
     from yantra.explain.recordings.words import text
+    from yantra.tracing.meant import meant
 
+    traces = meant(traces)
     model = None if cluster is None else of_cluster(cluster)
     with progress("reading", counted=True) as tell:
         found, warnings = why(traces, step=step, model=model, progress=tell)

@@ -121,7 +121,8 @@ def _only(rank: Rank, number: int) -> Rank:
 
     found = [one for one in rank.steps if one.number == number]
     if not found:
-        has = ", ".join(str(one.number) for one in rank.steps) or "none marked"
+        has = ", ".join(str(one.number) for one in rank.steps)
+        has = has or "none marked, so leave --step out"
         raise ConfigError("--step", f"rank {rank.rank} has no step {number}; it has {has}")
     (one,) = found
     work = rank.work
