@@ -177,6 +177,7 @@ void register_schemes(nb::module_& module) {
         .field("name", &packet::Preset::name)
         .field("help", &packet::Preset::help);
     module.def("packet_presets", &packet::presets);
+    module.def("packet_header_bytes", &packet::header_bytes, "settings"_a);
     module.def("packet_preset_of", &packet::preset_of, "scheme"_a);
     module.def("packet_options", &packet::network_options);
     module.def("packet_settings", &packet::settings_of, "preset"_a, "host_gbps"_a, "scheme"_a = "",

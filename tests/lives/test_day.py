@@ -299,3 +299,20 @@ def test_held_gpus_draw_what_the_jobs_step_does(tmp_path: Path) -> None:
     held = of.device_j / of.seconds / 8
     expected = found.drawn.least_kwh + 11 * 3600 * (held - 154) / 3.6e6
     assert found.drawn.kwh == pytest.approx(expected)
+
+
+@pytest.mark.parametrize(
+    ("quota", "said"),
+    [
+        ("zz=8", "--quota: no job is of zz; owners: "),
+        ("v=99", "--quota: v may have 99 GPUs"),
+    ],
+)
+def test_a_quota_is_of_an_owner_and_of_gpus_there_are(
+    quota: str, said: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "helios.csv"
+    path.write_text(FORMS["helios.csv"])
+    line = ["day", str(path), "--cluster", "hgx-h100", "--gpus", "16", "--quota", quota]
+    assert main(line) == 2
+    assert said in capsys.readouterr().err

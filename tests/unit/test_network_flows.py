@@ -14,7 +14,10 @@ import numpy as np
 import pytest
 
 from tests.unit.test_flow_network import _ends, _over, _scenario
+from yantra.base.errors import ConfigError
 from yantra.cli import main
+from yantra.fabric.graphs import link_changes
+from yantra.fabric.graphs.describe import shown
 from yantra.fabric.graphs.drawing import heat
 from yantra.run.flows import Simulation
 from yantra.run.simulate import simulate as simulate_job
@@ -259,3 +262,36 @@ def test_a_long_run_says_its_work_before(
     assert said == "5 flows over 10 links in all, at most 25 steps\n"
     _run(tmp_path, FLOWS)
     assert capsys.readouterr().err == ""
+
+
+@pytest.mark.parametrize("preset", ["static_window", "swift", "timely", "uec", "dcqcn"])
+def test_a_flow_alone_is_as_slow_as_one_alone(
+    preset: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The time alone has the headers of the preset's congestion control."""
+    (tmp_path / "one.csv").write_text("src,dst,bytes\n0,1,3000500\n")
+    sized = [f"--set={one}" for one in ("ranks=4", "bandwidth=100Gb/s", "latency=1us")]
+    asked = [str(tmp_path / "one.csv"), "--topology", "switch", *sized, "--network", "packet"]
+    assert (
+        main(["network", "flows", *asked, "--preset", preset, "-o", str(tmp_path / "o.csv")]) == 0
+    )
+    (row,) = csv.DictReader((tmp_path / "o.csv").open())
+    assert float(row["slowdown"]) == pytest.approx(1, abs=2e-4)
+
+
+def test_a_rate_of_0_is_a_failure_without_a_unit(tmp_path: Path) -> None:
+    graph = shown("switch", {"ranks": 4, "bandwidth": "100Gb/s", "latency": "1us"}).graph
+    (tmp_path / "c.csv").write_text("at_ns,from,to,bandwidth\n100,switch 0,rank 1,0\n")
+    (change,) = link_changes.read(str(tmp_path / "c.csv"), graph)
+    assert change.bytes_per_ns == 0
+    (tmp_path / "c.csv").write_text("at_ns,from,to,to\n")
+    with pytest.raises(ConfigError, match='column "to" is there twice'):
+        link_changes.read(str(tmp_path / "c.csv"), graph)
+
+
+def test_what_an_example_fills_in_is_said(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "one.csv").write_text("src,dst,bytes\n0,1,3000500\n")
+    assert main(["network", "flows", str(tmp_path / "one.csv"), "--topology", "switch"]) == 0
+    assert "taken from an example: ranks=8, bandwidth=50 GB/s" in capsys.readouterr().err

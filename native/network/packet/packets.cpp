@@ -5,6 +5,14 @@
 
 namespace yantra::packet {
 
+u32 header_bytes(const Settings& settings) {
+    Senders senders(settings);
+    const Scheme& scheme = scheme_named(settings.congestion_control);
+    Packets packets(senders, scheme.telemetry);
+    packets.count_headers(*scheme.make(senders));
+    return packets.data_header();
+}
+
 void Packets::count_headers(const CongestionControl& control) {
     const u32 added = control.header_bytes(hops_kept_);
     data_header_ = plain_header + added;

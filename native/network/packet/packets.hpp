@@ -17,6 +17,9 @@ inline constexpr u32 plain_header = 36;   // of data, without what a congestion 
 inline constexpr u32 pause_bytes = 31;
 inline constexpr u32 trimmed_bytes = 64;
 
+// Of a packet of data.
+u32 header_bytes(const Settings& settings);
+
 class Packets {
 public:
     Packets(const Senders& senders, TelemetryKind telemetry)

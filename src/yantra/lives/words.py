@@ -57,7 +57,7 @@ def rows(life: Life) -> Iterator[tuple[str, str]]:
     mttf = life.mttf_h
     met = life.interruptions
     every = "" if mttf is None else f", one in {_span(mttf, '.3g')} h"
-    yield "interrupted", f"{_span(met, ',.0f')} times{every}"
+    yield "interrupted", f"{_span(met, ',.0f' if met.mean >= 10 else '.2g')} times{every}"
     causes = sorted(life.by_component.items(), key=lambda item: -item[1])
     yield "", ", ".join(f"{name} {mean:,.0f}" for name, mean in causes if mean >= 0.5)
     lost = sorted(life.lost.items(), key=lambda item: -item[1])

@@ -167,7 +167,8 @@ class Packets(Front):
         )
 
     def alone_ns(self, given: Given) -> NDArray[np.float64]:
-        return packets.alone_ns(given.graph, given.routed, given.flows, self._payload(given))
+        sizes = self._payload(given), packets.header_bytes(given.choice.packets)
+        return packets.alone_ns(given.graph, given.routed, given.flows, *sizes)
 
     def _payload(self, given: Given) -> int:
         return int(dict(given.choice.packets.options).get("payload", packets.PAYLOAD))

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 SEMANTICS = ("yantra", "ns3-fork")
 """Packets as one would want, or as ASTRA-sim's ns-3 fork, quirks included."""
-DATA_HEADER, PAYLOAD = 36, 1000
+PAYLOAD = 1000
 PacketRun = _core.PacketRun
 
 
@@ -170,15 +170,22 @@ def host_gbps(graph: Graph) -> float:
     return float(links.bytes_per_ns[of_ranks[0]]) * 8
 
 
-def alone_ns(graph: Graph, routed: Routed, flows: Flows, payload: int) -> NDArray[np.float64]:
+def header_bytes(choice: PacketChoice) -> int:
+    """Of a packet of data, with what its congestion control adds."""
+    return _core.packet_header_bytes(settings(choice, 1.0))
+
+
+def alone_ns(
+    graph: Graph, routed: Routed, flows: Flows, payload: int, header: int
+) -> NDArray[np.float64]:
     """Flows' times alone in ns, to the receiver's last byte."""
     links, hops = graph.links, routed.hops
     starts = routed.first[:-1].astype(np.int64)
     rates = links.bytes_per_ns[hops]
     full, last = np.divmod(flows.bytes.astype(np.float64), float(payload))
-    first = np.where(full > 0, payload, last) + DATA_HEADER
-    behind = np.maximum(full - 1, 0) * (payload + DATA_HEADER)
-    behind += np.where((full > 0) & (last > 0), last + DATA_HEADER, 0.0)
+    first = np.where(full > 0, payload, last) + header
+    behind = np.maximum(full - 1, 0) * (payload + header)
+    behind += np.where((full > 0) & (last > 0), last + header, 0.0)
     latency = np.add.reduceat(links.latency_ns[hops], starts)
     every_link = first * np.add.reduceat(1 / rates, starts)
     alone: NDArray[np.float64] = latency + every_link + behind / np.minimum.reduceat(rates, starts)

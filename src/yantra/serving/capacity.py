@@ -33,7 +33,8 @@ class Capacity(NamedTuple):
     def words(self) -> str:
         said = (
             f"{self.requests_per_s:.4g} requests/s is the most that keeps every promise, to 1 %: "
-            f"{self.factor:.4g} x what was asked, found in {self.runs} runs"
+            f"{self.factor:.4g} x what was asked, found in {self.runs} runs of these "
+            "requests alone (a queue that grows slowly shows in a longer trace)"
         )
         if not self.breaks_at:
             return said

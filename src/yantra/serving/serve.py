@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from yantra.base.errors import ConfigError, UnsupportedError
 from yantra.base.notebook import progress_line
+from yantra.base.notes import note
 from yantra.serving import batching
 from yantra.serving.answer import Served
 from yantra.serving.apart import check_sides, feed_forward_bytes, plan_of, tables_apart
@@ -450,6 +451,8 @@ def _experts(model: Any) -> int:
 def line_of(question: Question) -> Line | Links:
     rate = question.transfer_bytes_per_s
     if question.model is None or question.cluster is None:
+        if not question.kv_bytes_per_token:
+            note("KV moves between the pools at no cost; kv_bytes_per_token gives it one")
         return Line(question.kv_bytes_per_token, rate or _AT_ONCE, question.transfer_latency_s)
     per_token = bytes_per_token(question.model, dict(question.pools)["prefill"].plan)
     layers = len(question.model.layers) if question.layerwise else 1

@@ -254,7 +254,7 @@ def command(
 
     routed = routing.split(",")
     level = _level(network, routed, hot_links is not None or svg is not None)
-    fabric = shown(topology, parsed(settings))
+    fabric = _told(shown(topology, parsed(settings)))
     over_time = _draws(fabric.graph, svg, over_time)
     change_list = None if changes is None else link_changes.read(changes, fabric.graph)
     series = {"queues": queues, "rates": rates}
@@ -299,6 +299,16 @@ def _begin(
 def _tell_work(simulation: Simulation, as_json: bool) -> None:
     if simulation.work.is_long and not as_json:
         sys.stderr.write(f"{simulation.work.text()}\n")
+
+
+def _told(fabric: Shown) -> Shown:
+    """The same; a note says what an example filled in."""
+    from yantra.base.notes import note
+
+    if fabric.assumed:
+        own = ", ".join(f"{name}={fabric.options[name]}" for name in fabric.assumed)
+        note(f"--topology {fabric.name}: taken from an example: {own}; --set says others")
+    return fabric
 
 
 def _draws(graph: Graph, svg: str | None, over_time: bool) -> bool:

@@ -58,7 +58,8 @@ def read(path: str, graph: Graph) -> list[LinkChange]:
         if at_ns is None:
             problem = expected_got("a whole number, 0 or more", cells["at_ns"])
             raise ConfigError(f"{where}, at_ns", problem)
-        rate = _RATE.read(cells["bandwidth"], f"{where}, bandwidth", "")
+        text = cells["bandwidth"].strip()
+        rate = 0.0 if text == "0" else _RATE.read(text, f"{where}, bandwidth", "")
         changes += [LinkChange(at_ns, int(link), rate) for link in links]
     return sorted(changes, key=lambda change: change.at_ns)
 
@@ -71,7 +72,11 @@ def table_of(
     for cell in header:
         if cell not in known or header.count(cell) > 1:
             hint = did_you_mean(cell, known) or f"; expected {','.join(known)}"
-            problem = "twice" if cell in known else f"unknown column {show(cell)}{hint}"
+            problem = (
+                f"column {show(cell)} is there twice"
+                if cell in known
+                else f"unknown column {show(cell)}{hint}"
+            )
             raise ConfigError(f"{path}, line 1", problem)
     for name in known:
         if name not in header and name not in optional:

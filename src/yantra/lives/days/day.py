@@ -10,14 +10,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from yantra.base.errors import ConfigError, YantraError, expected_got, hint
+from yantra.base.errors import ConfigError, YantraError, did_you_mean, expected_got, hint
 from yantra.lives.days.energy import Drawn, drawn, usd_of
 from yantra.lives.days.hosts import Hosts
 from yantra.lives.days.play import Day, Ran, Rules, play
 from yantra.lives.days.traces import Trace, read
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Collection, Mapping
 
     from yantra.asked import Prediction
     from yantra.base.documents import Path
@@ -27,6 +27,7 @@ __all__ = ["Answer", "day"]
 
 POLICIES = ("fifo", "backfill", "shortest")
 _MOST_GPUS = 1 << 20
+_SHOWN = 8  # owners
 
 
 class Answer(NamedTuple):
@@ -102,6 +103,7 @@ def day(
     if oversubscription > 1.0 and not pod:
         raise ConfigError("--set oversubscription", "is of pods; give --set pod=32 hosts")
     found = read(trace, hours, after)
+    _check_quotas(quotas or {}, {one.owner for one in found.jobs}, gpus)
     fits = [one for one in found.jobs if one.gpus <= gpus]
     if not fits:
         raise ConfigError("--gpus", f"every job of {trace} needs more than {gpus}")
@@ -188,6 +190,18 @@ def _step(request: Request, cluster: str, gpus: int, oversubscription: float) ->
         name = f"cluster.topology[{last}].bandwidth"
         scenario = on_cluster(workload, cluster, settings={name: f"{rate:.6f} B/ns"})
     return Prediction(simulate(scenario))
+
+
+def _check_quotas(quotas: Mapping[str, int], owners: Collection[str], gpus: int) -> None:
+    for owner, most in quotas.items():
+        if owner not in owners:
+            some = (
+                ", ".join(sorted(filter(None, owners))[:_SHOWN]) or "none, as the trace names none"
+            )
+            problem = f"no job is of {owner}{did_you_mean(owner, owners)}; owners: {some}"
+            raise ConfigError("--quota", problem)
+        if most > gpus:
+            raise ConfigError("--quota", f"{owner} may have {most} GPUs, of {gpus}")
 
 
 def _check(where: str, value: float, least: float, most: float) -> None:

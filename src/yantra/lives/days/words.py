@@ -39,7 +39,8 @@ def lines(answer: Answer, host_gpus: int) -> Iterator[str]:
     yield f"cost         {_usd(answer)}{hourly}"
     if left := trace.left_out + answer.too_large:
         large = f"{answer.too_large} of more GPUs than there are"
-        yield f"left out     {count(left, 'job', commas=True)}: {large}, the rest without a GPU"
+        rest = "the rest without a GPU or a time"
+        yield f"left out     {count(left, 'job', commas=True)}: {large}, {rest}"
 
 
 def _waits(ran: Sequence[Ran]) -> str:

@@ -227,7 +227,7 @@ def _check_order(source: Source, form: Form, arrival: Whole, rows: Whole) -> Non
             problem += f"if '{other}' parts several runs, choose one: {other}={before[other]}"
             break
     else:
-        problem += "sort the rows, or have them sorted (--sort, in Python sort=True)"
+        problem += "sort the rows (in Python, read(path, sort=True) does)"
     raise ConfigError(source.place(int(rows[at])), problem)
 
 
