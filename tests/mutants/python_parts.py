@@ -111,6 +111,16 @@ PYTHON_PARTS = {
             "tests/unit/test_inference_accuracy.py",
             "tests/unit/test_accuracy_figures.py",
             "tests/unit/test_accuracy_runs.py",
+            *(
+                f"tests/validation/test_accuracy_suite.py::{test}"
+                for test in (
+                    "test_errors_with_a_known_stack_do_not_grow",
+                    "test_the_sum_that_factors_are_fitted_to_is_near_the_runs",
+                    "test_peak_memory_is_within_three_per_cent_in_the_mean",
+                    "test_totals_are_means_over_their_rows",
+                    "test_every_row_is_predicted",
+                )
+            ),
             "tests/unit/test_microbench.py",
             "tests/unit/test_microbench_gpu.py",
         ),

@@ -11,7 +11,9 @@ from tests.unit.test_accuracy_figures import row
 from yantra.accuracy import default, kernels, own_rows
 from yantra.accuracy.fit import Parts
 from yantra.accuracy.kernels import Error
+from yantra.accuracy.predict import given_of
 from yantra.accuracy.splits import on_left_out_machines
+from yantra.accuracy.suite import chosen_rows
 
 
 @pytest.mark.parametrize("of", [default, own_rows])
@@ -77,3 +79,32 @@ def test_a_machine_left_out_has_the_factors_of_other_machines_and_other_models()
     assert 1.4 < found["a"][0] < 2.0  # drawn to what is known before any step
     assert found["a"] == pytest.approx([found["a"][0]] * 6)
     assert 0.4 < found["b"][0] < 0.6
+
+
+def test_the_command_judges_the_data_sets_it_is_given(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    one = own_rows.recorded()[0]
+    asked: list[Any] = []
+    monkeypatch.setattr(own_rows, "_sets", lambda names: asked.append(names) or [["a row"]])
+    monkeypatch.setattr(own_rows, "candidates", lambda rows, every, strict: asked.append(strict))
+    monkeypatch.setattr(own_rows, "figures", lambda rows, found: one)
+    for strict in ([], ["--strict"]):
+        assert own_rows.main([*strict, "mine.csv"]) == 0
+        assert capsys.readouterr().out.splitlines() == own_rows.table([one])
+    assert asked == [["mine.csv"], False, ["mine.csv"], True]
+
+
+def test_a_row_of_a_framework_whose_host_waits_is_run_so() -> None:
+    of_stack = {one.stack: one for one in chosen_rows()}
+    waits = {one.file.name: given_of(one).host_waits for one in of_stack.values()}
+    assert waits == {one.file.name: one.file.host_waits is not None for one in of_stack.values()}
+    assert set(waits.values()) == {False, True}
+
+
+def test_errors_after_one_constant_name_it() -> None:
+    plain, scaled = (next(kernels.transfer_errors(constant)) for constant in (False, True))
+    assert plain.group.endswith(" large") and " x " not in plain.group
+    assert " x " in scaled.group
+    assert abs(scaled.median) < 1e-3
+    assert plain.rows == scaled.rows
