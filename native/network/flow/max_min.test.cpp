@@ -17,13 +17,31 @@ using test::SharedLinks;
 
 bool is_near(double a, double b) { return std::abs(a - b) <= 1e-11 * std::max(std::abs(a), std::abs(b)); }
 
-void has_bottlenecks(const SharedLinks& world, const MaxMin& sharing, u64 step) {
+std::vector<double> used_of(const SharedLinks& world, const MaxMin& sharing) {
     std::vector<double> used(world.capacity.size());
-    std::vector<double> highest(world.capacity.size());
     for (u32 at = 0; at < world.routes.size(); ++at) {
         for (std::size_t hop = 0; hop < world.routes[at].size(); ++hop) {
-            const u32 link = world.routes[at][hop];
-            used[link] += world.share(at, hop) * sharing.rate(at) * world.flows[at];
+            const double each = world.flows[at] > 0 ? sharing.rate(at) : 0.0;
+            used[world.routes[at][hop]] += world.share(at, hop) * each * world.flows[at];
+        }
+    }
+    return used;
+}
+
+void are_touched(const MaxMin& sharing, const std::vector<double>& before, const std::vector<double>& after,
+                 u64 step) {
+    const auto touched = sharing.touched_links();
+    for (u32 link = 0; link < after.size(); ++link) {
+        check(before[link] == after[link] || std::ranges::find(touched, link) != touched.end(),
+              "a link carries more or less and is not touched", step);
+    }
+}
+
+void has_bottlenecks(const SharedLinks& world, const MaxMin& sharing, u64 step) {
+    const std::vector<double> used = used_of(world, sharing);
+    std::vector<double> highest(world.capacity.size());
+    for (u32 at = 0; at < world.routes.size(); ++at) {
+        for (const u32 link : world.routes[at]) {
             highest[link] = std::max(highest[link], world.flows[at] > 0 ? sharing.rate(at) / world.weights[at] : 0.0);
         }
     }
@@ -81,6 +99,8 @@ void rates_are_fair_after_every_change(test::Random& random, bool ties, bool wei
         world.routes.push_back(route);
         world.flows.push_back(0);
     }
+    sharing.keep_touched();
+    std::vector<double> before(links);
     for (u64 step = 0; step < 60; ++step) {
         for (u64 changes = 1 + random.below(3); changes > 0; --changes) {
             const u32 at = static_cast<u32>(random.below(world.routes.size()));
@@ -95,6 +115,9 @@ void rates_are_fair_after_every_change(test::Random& random, bool ties, bool wei
         }
         sharing.solve();
         are_fair(world, sharing, step);
+        const std::vector<double> after = used_of(world, sharing);
+        are_touched(sharing, before, after, step);
+        before = after;
     }
 }
 
