@@ -251,7 +251,12 @@ def _said(
     from yantra.explore.answers.refine import REFINED
     from yantra.workloads.frameworks import FRAMEWORKS
 
-    says = FRAMEWORKS[emit].says
+    called, _, says = FRAMEWORKS[emit]
+    for name, known in says.items():
+        wanted = {**fields, **others}.get(name)
+        if wanted and not set(wanted) & set(known):
+            problem = f"{called} has no argument for {wanted[0]}; what it can say is "
+            raise ConfigError(_flag(name), problem + ", ".join(map(str, known)))
     refined = {name: says[name] for name in says if name in REFINED and refine}
     columns = {name: values for name, values in says.items() if name not in REFINED}
     return columns | fields, refined | others

@@ -110,3 +110,14 @@ def test_a_file_says_the_model_of_a_search(
     again = [str(tmp_path / "train.sh") if one == "llama3-8b" else one for one in PLAN]
     assert main([*again, *MORE]) == 0
     assert json.loads(capsys.readouterr().out)["clusters"][0]["ranked"][0] == first
+
+
+def test_what_a_framework_cannot_say_is_refused_before_the_search(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    asked = ["--model", "llama3-8b", "--ranks", "16", "--cluster", "hgx-h100", "--tp", "2"]
+    more = ["--global-batch", "64", "--emit", "deepspeed", "-o", str(tmp_path / "out")]
+    assert main(["plan", *asked, *more]) == 2
+    told = capsys.readouterr()
+    assert "--tp: DeepSpeed has no argument for 2; what it can say is 1" in told.err
+    assert not told.out
