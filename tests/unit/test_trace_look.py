@@ -9,10 +9,11 @@ import pytest
 
 from tests.pipeline_steps import Pipeline
 from tests.recorded_jobs import Plan, job, write
+from yantra.base.errors import UnsupportedError
 from yantra.chakra import NodeType, Trace, TraceBuilder
 from yantra.cli import main
 from yantra.tracing.inspect.rank_traces import RankTrace
-from yantra.tracing.pytorch.in_memory import converted
+from yantra.tracing.pytorch.in_memory import converted, converted_job
 from yantra.tracing.why.accounts import account, accounts, busy_ns
 from yantra.tracing.why.look import look
 from yantra.tracing.why.rank import ranks_of
@@ -107,6 +108,31 @@ def test_look_says_what_is_there_and_what_is_missing(tmp_path: Path) -> None:
     asked = {answer.question: answer for answer in one.answers}
     assert not asked["is the network slow"].can and asked["another GPU"].can
     assert "--step N" in asked["another plan"].how
+
+
+@pytest.mark.parametrize("kind", ["allgather", "allreduce", "all_to_all"])
+def test_a_plan_is_promised_only_where_rescale_makes_it_and_both_give_one_reason(
+    kind: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    pattern = write(Plan(ranks=2, steps=1, layers=2), tmp_path)
+    for path in tmp_path.glob("rank*.json"):
+        path.write_text(path.read_text().replace("allgather", kind))
+    (answer,) = [one for one in look([pattern])[0].answers if one.question == "another plan"]
+    line = ["trace", "rescale", pattern, "--set", "dp=x2", "-o", str(tmp_path / "more")]
+    assert main(line) == (0 if answer.can else 3)
+    assert answer.can or f": dp: {answer.how}" in capsys.readouterr().err
+
+
+def test_other_ranks_are_not_read_once_one_rules_more_replicas_out(tmp_path: Path) -> None:
+    seen: list[int] = []
+
+    def refuse(rank: int, trace: Trace) -> None:
+        seen.append(rank)
+        raise UnsupportedError("enough")
+
+    with pytest.raises(UnsupportedError):
+        converted_job([write(Plan(ranks=4, steps=1), tmp_path)], check=refuse)
+    assert len(seen) == 1
 
 
 def test_look_prints_text_and_json(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

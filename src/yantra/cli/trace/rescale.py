@@ -11,6 +11,8 @@ from yantra.cli.command import WithExamples, json_option, print_json
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from yantra.chakra.trace import Trace
+
 
 @click.command(
     cls=WithExamples,
@@ -96,12 +98,21 @@ def _recording(
     from yantra.tracing.inspect.groups import read_group_file
     from yantra.tracing.inspect.rank_traces import load_job
     from yantra.tracing.pytorch.in_memory import are_recordings, converted_job
-    from yantra.tracing.rescale.rescale import rescale
+    from yantra.tracing.rescale.rescale import check, rescale
+
+    def refuse(rank: int, trace: Trace) -> None:
+        try:
+            check(job[0].replace("{rank}", str(rank)), rank, trace, settings)
+        except UnsupportedError as error:
+            if step is not None:
+                raise
+            hint = "of a recording of several steps take one alone, with --step N"
+            raise UnsupportedError(f"{error}; {hint}") from None
 
     members, problems = (None, []) if groups is None else read_group_file(groups)
     steps: list[int] = []
     if are_recordings(job):
-        made = converted_job(job, step)
+        made = converted_job(job, step, refuse)
         traces, steps, problems = made.traces, made.steps, [*problems, *made.problems]
     elif step is not None:
         raise ConfigError("--step", "goes with recordings; convert the step with --step K instead")

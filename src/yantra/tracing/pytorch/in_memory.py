@@ -185,12 +185,18 @@ def _check_one(path: str, job: Sequence[object], problems: Sequence[str]) -> Non
         note(text)
 
 
-def converted_job(arguments: Sequence[str], step: int | None = None) -> Converted:
-    """As `converted`, with groups."""
+def converted_job(
+    arguments: Sequence[str],
+    step: int | None = None,
+    check: Callable[[int, Trace], None] = lambda rank, trace: None,
+) -> Converted:
+    """As `converted`, with groups. `check` sees the first trace before others are read."""
     found: dict[int, Trace] = {}
 
     def take(rank: int, pieces: Iterable[bytes]) -> None:
         found[rank] = Trace.from_bytes(b"".join(pieces))
+        if len(found) == 1:
+            check(rank, found[rank])
 
     made = each(arguments, take, step=step)
     traces = [RankTrace(rank, made.paths[rank], trace) for rank, trace in sorted(found.items())]

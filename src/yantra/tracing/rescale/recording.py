@@ -16,6 +16,7 @@ from yantra.tracing.inspect.groups import WORLD, Groups
 from yantra.tracing.inspect.rank_traces import RankTrace
 from yantra.tracing.inspect.stats.job import communicators
 from yantra.tracing.inspect.stats.parallelism import find_parallelism
+from yantra.tracing.rescale.asked import no_replicas
 
 _MOST_RANKS = 1 << 16
 
@@ -99,14 +100,8 @@ class Recording:
         ]
         smaller = [one for one in found if one.degree != len(self.ranks)]
         found = smaller or found  # of all ranks beside these: norms, losses
-        others = sorted({one.split for one in self._findings} - {one.split for one in found})
         if len(found) != 1:
-            many = "several families of groups sum" if found else "no group of ranks only sums"
-            also = f"; it has {', '.join(others)}" if others else ""
-            raise UnsupportedError(
-                f"{self.where}: {setting}: {many} gradients late in the step, so data parallelism "
-                f"is not determined{also}"
-            )
+            raise UnsupportedError(f"{self.where}: {setting}: {no_replicas(self._findings, found)}")
         names = found[0].groups
         made = Replicas(names, self._groups_of(names), "sharded" in found[0].split)
         return self._whole(made, setting, "that sum gradients")

@@ -17,11 +17,9 @@ from yantra.base.errors import UnsupportedError
 from yantra.chakra import CollectiveType, Metadata, Node, NodeType
 from yantra.chakra.schema import Attribute
 from yantra.tracing.inspect.groups import WORLD, Groups, process_groups
+from yantra.tracing.rescale.asked import depends, stays
 from yantra.tracing.rescale.recording import Recording, Replicas, group_of, whole
 from yantra.tracing.rescale.repeat import without_stretch
-
-_SAME = (CollectiveType.ALL_REDUCE, CollectiveType.BROADCAST, CollectiveType.REDUCE,
-         CollectiveType.BARRIER)  # fmt: skip
 
 
 class _Seat(NamedTuple):
@@ -150,15 +148,9 @@ class _Change:
         if node.type != NodeType.COMM_COLL:
             return
         kind, group = whole(node, "comm_type"), group_of(node)
-        if group in self.replicas.names and (self.replicas.sharded or self.setting != "dp"):
-            if kind in (*_SAME, CollectiveType.ALL_GATHER, CollectiveType.REDUCE_SCATTER):
-                return
-        elif kind in _SAME or group not in {*self.of_all, *self.replicas.names}:
-            return
-        raise UnsupportedError(
-            f"{self.job.where}: {self.setting}: {node.label} moves data that depends on the number "
-            "of its ranks, and the recording does not say how"
-        )
+        sharded = self.replicas.sharded or self.setting != "dp"
+        if not stays(kind, group, self.replicas.names, self.of_all, sharded):
+            raise UnsupportedError(f"{self.job.where}: {self.setting}: {depends(node.label)}")
 
     def _node(self, node: Node, seat: _Seat) -> Node:
         made = Node(

@@ -6,11 +6,13 @@ import json
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from yantra.base.errors import ConfigError, did_you_mean
+from yantra.base.errors import ConfigError, UnsupportedError, did_you_mean
 from yantra.base.output import write_text
 from yantra.chakra import Trace
+from yantra.tracing.inspect.columns import Columns
 from yantra.tracing.inspect.groups import Groups
 from yantra.tracing.inspect.rank_traces import RankTrace
+from yantra.tracing.rescale.asked import why_not
 from yantra.tracing.rescale.blocks import with_layers, with_micro_batches
 from yantra.tracing.rescale.experts import with_experts
 from yantra.tracing.rescale.recording import Recording, value
@@ -39,6 +41,14 @@ class Rescaled(NamedTuple):
             trace.write(f"{prefix}.{rank}.et")
         listed = {name: list(ranks) for name, ranks in self.groups.items()}
         write_text(f"{prefix}.groups.json", json.dumps(listed, indent=1) + "\n")
+
+
+def check(path: str, rank: int, trace: Trace, settings: Sequence[str]) -> None:
+    """Refuse, as `rescale` does, what one rank rules out."""
+    if [*_chosen(settings)] == ["dp"]:
+        problem = why_not(Columns(trace), rank)
+        if problem:
+            raise UnsupportedError(f"{path}: dp: {problem}")
 
 
 def rescale(

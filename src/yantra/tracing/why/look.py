@@ -13,6 +13,7 @@ from yantra.chakra.other_formats import found_in
 from yantra.chakra.schema import NodeType
 from yantra.chakra.trace import Trace, read
 from yantra.tracing.inspect.columns import Columns
+from yantra.tracing.inspect.groups import Groups
 from yantra.tracing.inspect.rank_traces import RankTrace, find_traces
 from yantra.tracing.inspect.stats.parallelism import find_parallelism
 from yantra.tracing.pytorch import kineto
@@ -20,6 +21,7 @@ from yantra.tracing.pytorch.balance import ATTRIBUTE, from_text
 from yantra.tracing.pytorch.in_memory import are_recordings, kept_of_each
 from yantra.tracing.pytorch.kinds import beginning
 from yantra.tracing.pytorch.ranks import given
+from yantra.tracing.rescale.asked import why_not
 from yantra.tracing.why.accounts import IDLE, account
 from yantra.tracing.why.rank import Rank, ranks_of
 
@@ -96,7 +98,7 @@ def look(
     Raises TraceError or ConfigError for what is no recording.
     """
     recorded = are_recordings(arguments)
-    trace, ranks, warnings = (_first_recorded if recorded else _first)(arguments)
+    trace, ranks, members, warnings = (_first_recorded if recorded else _first)(arguments)
     first = Columns(trace.trace)
     rank = next(ranks_of([trace]))
     kind = _KINETO if recorded and kineto.is_one(trace.path) else "linked or host trace"
@@ -118,13 +120,21 @@ def look(
         holds,
         list(_gaps(trace, first, rank, holds)),
         list(
-            _answers(_typed(arguments), rank, len(ranks), worlds, holds, _setting(first, rank), gpu)
+            _answers(
+                _typed(arguments),
+                rank,
+                len(ranks),
+                worlds,
+                holds,
+                _setting(first, rank, members),
+                gpu,
+            )
         ),
     ), warnings
 
 
-def _first_recorded(arguments: Sequence[str]) -> tuple[RankTrace, list[int], list[str]]:
-    """The trace of the first rank, all ranks, and what to say; other traces are not kept."""
+def _first_recorded(arguments: Sequence[str]) -> tuple[RankTrace, list[int], Groups, list[str]]:
+    """The trace of the first rank, all ranks, groups, what to say; others are not kept."""
     lowest: list[int] = []
 
     def keep(rank: int, pieces: Iterable[bytes]) -> bytes | None:
@@ -136,12 +146,12 @@ def _first_recorded(arguments: Sequence[str]) -> tuple[RankTrace, list[int], lis
     found, made = kept_of_each(arguments, keep)
     (rank, content), *_ = found.items()
     trace = RankTrace(rank, made.paths[rank], Trace.from_bytes(content or b""))
-    return trace, list(found), made.problems
+    return trace, list(found), made.members, made.problems
 
 
-def _first(arguments: Sequence[str]) -> tuple[RankTrace, list[int], list[str]]:
+def _first(arguments: Sequence[str]) -> tuple[RankTrace, list[int], Groups, list[str]]:
     files = find_traces(arguments)
-    return RankTrace(*files[0], read(files[0].path)), [file.rank for file in files], []
+    return RankTrace(*files[0], read(files[0].path)), [file.rank for file in files], {}, []
 
 
 def recorded_device(arguments: Sequence[str]) -> str:
@@ -203,14 +213,20 @@ def _typed(arguments: Sequence[str]) -> str:
     return f"{shlex.quote(arguments[0])} ..." if several else words
 
 
-_SETTINGS = {"data": "dp=x2", "tensor": "tp=x2", "expert": "ep=x2", "pipeline": "pp=x2"}
+_SETTINGS = {"tensor": "tp=x2", "pipeline": "pp=x2"}
 
 
-def _setting(columns: Columns, rank: Rank) -> str:
-    """A plan to ask for, by how the work seems split; "" of ranks that do not talk."""
+def _setting(columns: Columns, rank: Rank, members: Groups) -> tuple[str, str]:
+    """A plan to ask for, by how the work seems split; else why there is none."""
+    problem = why_not(columns, rank.rank, members)
+    if not problem:
+        return "dp=x2", ""
     found = find_parallelism({rank.rank: columns}, rank.groups).findings
     known = (_SETTINGS.get(one.split.split()[0]) for one in found)
-    return next(filter(None, known), "dp=x2" if found else "")
+    return next(filter(None, known), ""), problem if found else _ALONE
+
+
+_ALONE = "no rank talks to another, so what others would run is not recorded"
 
 
 def _answers(
@@ -219,7 +235,7 @@ def _answers(
     here: int,
     world: int,
     holds: dict[str, int],
-    setting: str,
+    setting: tuple[str, str],
     gpu: str,
 ) -> Iterator[Answer]:
     yield Answer("where the time goes", True, f"yantra trace why {name}")
@@ -242,7 +258,7 @@ def _answers(
     other = other if holds["device ops"] else "no kernel is recorded"
     yield Answer("another GPU", can and bool(holds["device ops"]), other)
     step = " --step N" if len(rank.steps) > 1 else ""
-    how = f"yantra trace rescale {name}{step} --set {setting} -o PREFIX" if can else some
-    how = how if setting else "no rank talks to another, so what others would run is not recorded"
-    yield Answer("another plan", can and bool(setting), how)
+    plan, missing = setting
+    how = f"yantra trace rescale {name}{step} --set {plan} -o PREFIX" if can else some
+    yield Answer("another plan", can and bool(plan), how if plan else missing)
     yield Answer("may it be shared", True, f"yantra trace share {name} -o FOLDER")
