@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from tests.cases import ASTRA_SIM_SYSTEM
+from tests.cli.tree import Found
 from tests.docs.pages import blocks
 from tests.nccl_logs import log
 from tests.oracles.gpu_program import write_pair
@@ -100,6 +101,11 @@ def words(example: str) -> list[str]:
     program, *rest = shlex.split(example.replace("\\\n", " "))
     assert program == "yantra"
     return rest
+
+
+def as_json(found: Found) -> str:
+    """The first example of a command with `--json`, or nothing."""
+    return next((line for line in found.examples if "--json" in words(line)), "")
 
 
 def write(folder: Path) -> None:

@@ -1,4 +1,4 @@
-"""Every example of every command is run, on small files."""
+"""Every example of every command is run, on small files; one of each with `--json` in test_json."""
 
 from __future__ import annotations
 
@@ -10,11 +10,14 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.example_files import words
-from tests.cli.tree import EVERY
+from tests.cli.example_files import as_json, words
+from tests.cli.tree import COMMANDS, EVERY
 from yantra.cli import main
 
-CASES = sorted({example for found in EVERY for example in found.examples})
+CASES = sorted(
+    {example for found in EVERY for example in found.examples}
+    - {as_json(found) for found in COMMANDS}
+)
 NEEDS_TORCH = "yantra chakra replay"
 NEEDS_A_GPU = "yantra microbench -o"
 TRAINS = "yantra trace record"
