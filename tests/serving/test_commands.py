@@ -146,7 +146,10 @@ SPREAD = [
 ]
 
 
-@pytest.mark.parametrize(("engine", "fields"), SPREAD)
+@pytest.mark.parametrize(
+    ("engine", "fields"),
+    [*SPREAD[:3], pytest.param(*SPREAD[3], marks=pytest.mark.slow), SPREAD[4]],
+)
 def test_a_replica_over_hosts_comes_back_with_its_times(
     engine: str, fields: dict[str, Any], tmp_path: Path
 ) -> None:
