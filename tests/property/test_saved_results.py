@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import json
 from collections.abc import Iterator
+from functools import cache
 from itertools import product
 from pathlib import Path
 from random import Random
@@ -46,6 +47,12 @@ def nothing_is_short(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("yantra.export.packed._MOST_NUMBERS_IN_FULL", 2)
 
 
+@cache
+def validator() -> Any:
+    schema = stored._schema()
+    return jsonschema.validators.validator_for(schema)(schema)
+
+
 def held(result: Result) -> tuple[str, ...]:
     return ALL_TABLES if result.recorded else TABLES
 
@@ -60,7 +67,7 @@ def same(before: Table, after: Table, where: str) -> None:
 
 def keeps_all(result: Result, folder: Path, where: str = "") -> None:
     result.to_json(folder / "r.json", held(result))
-    jsonschema.validate(json.loads((folder / "r.json").read_text()), stored._schema())
+    validator().validate(json.loads((folder / "r.json").read_text()))
     back = load_result(folder / "r.json")
     assert back.tables == held(result), where
     for name in back.tables:

@@ -44,7 +44,7 @@ def cluster_of(dtype: str) -> str:
 @cache
 def answer(model: str, ranks: int, batch: int, dtype: str) -> Answer:
     space = PlanSpace(ranks=ranks, global_batch=batch, dtype=dtype)
-    return best_plans(find(model), cluster_of(dtype), space, top=8)
+    return best_plans(find(model), cluster_of(dtype), space, refined=model == JOBS[0][0], top=8)
 
 
 def as_run(model: str, plan: Any, dtype: str, folder: Path) -> Result:

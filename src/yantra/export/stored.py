@@ -233,6 +233,7 @@ _CHANGED = "the file was changed since it was written"
 
 
 @cache
+@cache
 def _schema() -> Form:
     schema: Form = json.loads(files("yantra.export").joinpath("result.schema.json").read_text())
     return schema

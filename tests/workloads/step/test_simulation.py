@@ -173,13 +173,13 @@ EXPERT_PLANS = {
 }
 
 
-@pytest.mark.parametrize("semantics", ["astra-sim", "yantra"])
 @pytest.mark.parametrize("name", [*PLANS, *EXPERT_PLANS])
-def test_every_kind_of_plan_runs_to_its_end(name: str, semantics: str) -> None:
+def test_every_kind_of_plan_runs_to_its_end(name: str) -> None:
     shape = SMALL if name in PLANS else EXPERTS
     plan = {**PLANS, **EXPERT_PLANS}[name]
     workload = train(model_of(shape._replace(tied=name == "tied")), plan)
-    runs_within_its_bounds(workload, semantics)
+    for semantics in ("astra-sim", "yantra"):
+        runs_within_its_bounds(workload, semantics)
 
 
 @given(plans(), st.sampled_from(("astra-sim", "yantra")), st.booleans())
