@@ -11,6 +11,7 @@ import re
 import shutil
 import subprocess
 from collections.abc import Iterator, Sequence
+from functools import cache
 from pathlib import Path
 
 NATIVE = Path(__file__).resolve().parents[1] / "native"
@@ -25,6 +26,9 @@ FLAGS = ["-std=c++20", "-O1", "-DYANTRA_POISON", *INCLUDED, *LINKED]
 # A mutant must fail in a test, not for a warning.
 STRICT = ["-w"] if OTHERS else ["-Wall", "-Wextra", "-Werror"]
 
+INCLUDE = re.compile(r"^#include .*$", re.MULTILINE)
+GROUP = "group-"
+REGISTERS = "\nconst Registered"
 PARTS_OF_A_RUN = "the parts of a run"
 RUN = "run"
 GROUPS = {
@@ -52,6 +56,14 @@ TAKES = {"packet": ["flow"]}
 """Groups that a group cannot be linked without."""
 
 
+LINES_TOGETHER = 1 if OTHERS else 1_200
+"""Tests of equal groups share a program of about so many lines: most of a small one's cost is its
+headers. A mutant's test is built alone.
+"""
+MAIN = re.compile(r"^int main\((?:int count, char\*\* arguments)?\) \{$", re.MULTILINE)
+PART = "void all_of_it([[maybe_unused]] int count, [[maybe_unused]] char** arguments) {"
+
+
 def programs() -> list[Path]:
     return sorted(NATIVE.rglob("*.test.cpp"))
 
@@ -61,13 +73,22 @@ class Objects:
         folder.mkdir(exist_ok=True)
         self._folder = folder
 
-    def program(self, test: Path, folder: Path, files: Sequence[Path] = ()) -> Path:
-        sources, groups = _needs(test)
-        objects = self._all([_object(test), *map(_object, groups)])
-        target = folder / _name(test)
-        others = [*sources, *files]
-        _succeed(_compile(self._folder, *STRICT, *others, *objects, "-o", target))
-        return target
+    def command(self, test: Path, folder: Path, files: Sequence[Path] = ()) -> list[Path | str]:
+        """What runs a test; with `files` its program is linked anew, into `folder`."""
+        together = _together()[test]
+        name = _name(together[0])
+        if files:
+            program = folder / name
+            self._link(program, together, files)
+        else:
+            (program,) = self._all([name])
+        return [program, _name(test)]
+
+    def _link(self, program: Path, tests: Sequence[Path], files: Sequence[Path] = ()) -> None:
+        groups = _needs(tests[0])[1]
+        alone = dict.fromkeys(source for test in tests for source in _needs(test)[0])
+        objects = self._all([f"{_name(tests[0])}.o", *(f"{GROUP}{name}.o" for name in groups)])
+        _succeed(_compile(self._folder, *STRICT, *alone, *files, *objects, "-o", program))
 
     def _all(self, names: list[str]) -> list[Path]:
         late = [name for name in names if not self._built(name, waiting=False)]
@@ -83,27 +104,78 @@ class Objects:
             except BlockingIOError:
                 return False
             if not target.exists():
-                _succeed(_compile(self._folder, *self._source(name), "-c", "-o", target))
+                self._build(name, target)
         return True
 
-    def _source(self, name: str) -> list[object]:
-        group = name.removeprefix("group-").removesuffix(".o")
-        if group not in GROUPS:
-            return [*STRICT, NATIVE / f"{name.removesuffix('.o').replace('-', '/')}.test.cpp"]
-        together = self._folder / f"{group}.cpp"
-        sources = [source for part in GROUPS[group] for source in _sources(part)]
-        together.write_text("".join(f'#include "{source}"\n' for source in sources))
-        return [together]
+    def _build(self, name: str, target: Path) -> None:
+        if name.startswith(GROUP):
+            sources = _of_group(name.removeprefix(GROUP).removesuffix(".o"))
+            text = "".join(f'#include "{source}"\n' for source in sources)
+            self._compile(text, target)
+            return
+        tests = _together()[_test(name.removesuffix(".o"))]
+        if name.endswith(".o"):
+            self._compile(_as_one(tests), target, *STRICT)
+        else:
+            self._link(target, tests)
+
+    def _compile(self, text: str, target: Path, *flags: str) -> None:
+        source = target.with_suffix(".cpp")
+        source.write_text(text)
+        _succeed(_compile(self._folder, *flags, source, "-c", "-o", target))
+
+
+@cache
+def _together() -> dict[Path, list[Path]]:
+    """The tests of each one's program, by it."""
+    found: dict[Path, list[Path]] = {}
+    last: dict[tuple[str, ...], tuple[int, list[Path]]] = {}
+    for test in programs():
+        text = test.read_text()
+        if REGISTERS in text:  # which the others would find
+            found[test] = [test]
+            continue
+        groups = tuple(_needs(test)[1])
+        lines, tests = last.get(groups, (LINES_TOGETHER, []))
+        if lines >= LINES_TOGETHER:
+            lines, tests = 0, []
+        tests.append(test)
+        found[test] = tests
+        last[groups] = lines + text.count("\n"), tests
+    return found
+
+
+def _as_one(tests: Sequence[Path]) -> str:
+    """Each in a namespace, its `#include`s before all; the first word says which one runs."""
+    included: dict[str, None] = {"#include <string_view>": None}
+    bodies, calls = [], []
+    for test in tests:
+        text = test.read_text()
+        included |= dict.fromkeys(INCLUDE.findall(text))
+        own = "of_" + re.sub(r"\W", "_", _name(test))
+        body, mains = MAIN.subn(PART, INCLUDE.sub("", text))
+        assert mains == 1, f"{test}: expected one `int main() {{`"
+        bodies.append(f'namespace {own} {{\n#line 1 "{test}"\n{body}}}\n')
+        calls.append(
+            f'if (name == "{_name(test)}") return {own}::all_of_it(count - 1, words + 1), 0;\n'
+        )
+    main = "int main(int count, char** words) {\nconst std::string_view name = words[1];\n"
+    return "\n".join([*included, *bodies, main, *calls, "return 2;\n}\n"])
 
 
 def _name(test: Path) -> str:
     return "-".join(test.relative_to(NATIVE).parts).removesuffix(".test.cpp")
 
 
-def _object(what: Path | str) -> str:
-    return f"group-{what}.o" if isinstance(what, str) else f"{_name(what)}.o"
+def _test(name: str) -> Path:
+    return NATIVE / f"{name.replace('-', '/')}.test.cpp"
 
 
+def _of_group(name: str) -> list[Path]:
+    return [source for part in GROUPS[name] for source in _sources(part)]
+
+
+@cache
 def _needs(test: Path) -> tuple[list[Path], list[str]]:
     text = test.read_text()
     named = re.search(r"^// needs: (.*)$", text, re.MULTILINE)

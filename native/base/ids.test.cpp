@@ -51,5 +51,4 @@ void a_vector_gives_the_ids_that_index_it() {
 int main() {
     an_id_is_none_until_it_is_given_an_index();
     a_vector_gives_the_ids_that_index_it();
-    return 0;
 }

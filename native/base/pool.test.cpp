@@ -98,5 +98,4 @@ int main() {
     what_may_be_read_while_it_is_free_stays();
     items_with_room_of_their_own_keep_it();
     a_pool_grows_and_ends_with_free_items();
-    return 0;
 }

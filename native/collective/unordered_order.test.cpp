@@ -99,5 +99,4 @@ int main() {
     growth(1);
     growth(1'000'003);
     bucket_counts_are_those_of_the_library();
-    return 0;
 }

@@ -57,5 +57,4 @@ int main() {
     for (u32 seed = 0; seed < 10; ++seed) {
         run(seed);
     }
-    return 0;
 }

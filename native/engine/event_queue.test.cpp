@@ -237,5 +237,4 @@ int main() {
     the_rest_of_a_tick_is_taken();
     the_past_is_refused();
     the_end_of_the_clock_is_kept();
-    return 0;
 }

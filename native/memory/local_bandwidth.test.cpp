@@ -182,5 +182,4 @@ int main() {
             check(end == many * 1000, "equal work takes the sum of its bytes", many);
         }
     }
-    return 0;
 }

@@ -114,5 +114,4 @@ int main() {
         }
     }
     check(passed > 10, "rounds are not passed", passed);
-    return 0;
 }

@@ -86,5 +86,4 @@ int main() {
         run(seed, 40);
         run(seed, 5000);
     }
-    return 0;
 }

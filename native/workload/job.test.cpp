@@ -35,5 +35,4 @@ int main() {
           0);
     check(of({{2}, {2}, {}}) == std::vector<u32>{none, none, none},
           "a child of two parents is told", 0);
-    return 0;
 }

@@ -22,5 +22,5 @@ def holds(
     added = [folder / f"file{at}.cpp" for at in range(len(files))]
     for path, text in zip(added, files, strict=True):
         path.write_text(text)
-    program = objects.program(NATIVE / test, folder, added)
-    return subprocess.run([program], capture_output=True, text=True, check=False, timeout=60)
+    command = objects.command(NATIVE / test, folder, added)
+    return subprocess.run(command, capture_output=True, text=True, check=False, timeout=60)

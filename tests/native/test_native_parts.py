@@ -1,4 +1,4 @@
-"""The tests beside the parts of the core, `native/<part>/*.test.cpp`: each is built and run."""
+"""The tests beside the parts of the core, `native/<part>/*.test.cpp`: each is run."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ def _limit_time() -> None:
 @pytest.mark.skipif(COMPILER is None, reason="needs a C++ compiler")
 @pytest.mark.parametrize("test", programs(), ids=lambda test: str(test.relative_to(NATIVE)))
 def test_a_part_keeps_its_laws(test: Path, tmp_path: Path, core_objects: Objects) -> None:
-    program = core_objects.program(test, tmp_path)
+    command = core_objects.command(test, tmp_path)
     done = subprocess.run(
-        [program], capture_output=True, text=True, check=False, preexec_fn=_limit_time
+        command, capture_output=True, text=True, check=False, preexec_fn=_limit_time
     )
     assert done.returncode == 0, done.stdout + done.stderr

@@ -239,5 +239,4 @@ int main() {
     check(tally.reasons.size() >= 4, "they break several laws", tally.reasons.size());
     a_message_has_two_ends();
     two_ranks_that_wait_for_each_other_are_refused();
-    return 0;
 }

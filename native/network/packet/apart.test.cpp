@@ -14,7 +14,7 @@ namespace {
 
 using namespace yantra;
 using namespace yantra::packet;
-using namespace yantra::packet::test;
+using namespace yantra::packet::lists;
 using yantra::test::Random;
 
 Settings draw_settings(Random& random) {
@@ -96,5 +96,4 @@ int main(int count, char** arguments) {
                 static_cast<unsigned long long>(cases), static_cast<unsigned long long>(skipped),
                 static_cast<unsigned long long>(packets));
     check(5 * skips > cases && 10 * skipped > packets, "little was skipped", skips);
-    return 0;
 }

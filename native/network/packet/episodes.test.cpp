@@ -387,5 +387,4 @@ int main(int count, char** arguments) {
     told("both", by_both.packets, packets);
     told("streams", of_streams.packets, packets_of_streams);
     check(by_repeats.pauses + by_episodes.pauses + by_both.pauses > 0, "nothing was skipped where ports pause", cases);
-    return 0;
 }

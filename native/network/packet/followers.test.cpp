@@ -307,5 +307,4 @@ int main(int count, char** arguments) {
                 static_cast<unsigned long long>(pauses));
     check(10 * compared >= 9 * cases, "many runs begin again", compared);
     check(pauses > 0 && at_ends > 0, "no port paused, or no account ended", pauses);
-    return 0;
 }

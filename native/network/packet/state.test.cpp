@@ -222,5 +222,4 @@ int main() {
     }
     check_moved(5'000'001, 0);
     check_moved(777'777'777'777, 40);
-    return 0;
 }

@@ -11,7 +11,7 @@
 #include "network/packet/packet_list.hpp"
 #include "network/packet/presets.hpp"
 
-namespace yantra::packet::test {
+namespace yantra::packet::lists {
 
 using yantra::test::check;
 
@@ -112,4 +112,4 @@ inline void check_equal(const PacketRun& one, const PacketRun& other, u64 number
     }
 }
 
-}  // namespace yantra::packet::test
+}  // namespace yantra::packet::lists

@@ -17,7 +17,7 @@ namespace {
 
 using namespace yantra;
 using namespace yantra::packet;
-using namespace yantra::packet::test;
+using namespace yantra::packet::lists;
 using yantra::test::Random;
 
 Case draw(Random& random) {
@@ -130,5 +130,4 @@ int main(int count, char** arguments) {
                 static_cast<unsigned long long>(begun_again), static_cast<unsigned long long>(pauses));
     check(parted > cases, "few runs were parted", parted);
     check(pauses > 0, "no port paused", pauses);
-    return 0;
 }
