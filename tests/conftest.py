@@ -15,11 +15,13 @@ from typing import TYPE_CHECKING
 import pytest
 from hypothesis import HealthCheck, settings
 
+from tests.zoo import USUAL_EXAMPLES
+
 if TYPE_CHECKING:
     from tests.core_objects import Objects
 
 _UNTIMED = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
-settings.register_profile("repeatable", _UNTIMED, derandomize=True, max_examples=30)
+settings.register_profile("repeatable", _UNTIMED, derandomize=True, max_examples=USUAL_EXAMPLES)
 settings.register_profile("fresh", _UNTIMED, max_examples=200)
 settings.load_profile("repeatable")
 

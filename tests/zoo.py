@@ -1,4 +1,4 @@
-"""Zoos: some of each by default, all of it where slow tests run, too (`make slow`)."""
+"""Zoos: some of each by default, all of it where slow tests run, too; and laws that are costly."""
 
 from __future__ import annotations
 
@@ -6,8 +6,10 @@ from collections.abc import Callable, Iterable
 from typing import Any, TypeVar
 
 import pytest
+from hypothesis import settings
 
 T = TypeVar("T")
+USUAL_EXAMPLES = 30
 
 MODELS = (
     "bert-base",
@@ -34,3 +36,8 @@ def some(
         pytest.param(one, id=name and name(one), marks=() if by_default(one) else pytest.mark.slow)
         for one in every
     ]
+
+
+def drawn(count: int) -> settings:
+    """So many examples of a costly law; `make explore` draws as many times more as of others."""
+    return settings(max_examples=count * settings.default.max_examples // USUAL_EXAMPLES)

@@ -28,6 +28,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.zoo import drawn
 from yantra.explore import Space, explore
 from yantra.explore.answers.best import best_plans
 from yantra.explore.closed_form.closed_form import ClosedForm
@@ -110,7 +111,7 @@ def test_law_1_switches_that_may_vary_find_no_worse_optimum() -> None:
     assert of.at(Scale(), wide).min() <= of.at(Scale()).min()
 
 
-@settings(max_examples=25, deadline=None)
+@drawn(10)
 @given(job=st.sampled_from(JOBS), sizes=st.lists(st.integers(4, 400), min_size=2, max_size=6))
 def test_law_2_more_memory_never_makes_the_best_plan_slower(
     job: tuple[str, int, int, str], sizes: list[int]
@@ -182,7 +183,7 @@ def test_law_5_elasticities_of_a_simulated_plan_sum_to_minus_one(row: int) -> No
     assert total == pytest.approx(-1.0, abs=1e-3)
 
 
-@settings(max_examples=12, deadline=None)
+@drawn(5)
 @given(job=st.sampled_from(JOBS[:3]), at=st.integers(0, 4), factor=st.floats(1.0, 8.0, width=16))
 def test_law_2_more_of_any_rate_never_makes_the_best_plan_slower(
     job: tuple[str, int, int, str], at: int, factor: float
@@ -193,7 +194,7 @@ def test_law_2_more_of_any_rate_never_makes_the_best_plan_slower(
     assert of.at(Scale().times(rate, factor)).min() <= best * (1 + 1e-9)
 
 
-@settings(max_examples=50, deadline=None)
+@drawn(20)
 @given(seed=st.integers(0, 10_000), job=st.sampled_from(JOBS), axes=st.integers(2, 4))
 def test_law_3_the_front_of_a_random_space_is_that_of_brute_force(
     seed: int, job: tuple[str, int, int, str], axes: int

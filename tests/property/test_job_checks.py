@@ -18,6 +18,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from tests.jobs import GROUPS, RANKS, Job, ends, jobs, speeds, traces
+from tests.zoo import drawn
 from yantra.base.errors import YantraError
 from yantra.tracing.inspect.groups import process_groups, read_group_file
 from yantra.tracing.inspect.rank_traces import load_job
@@ -27,7 +28,7 @@ from yantra.tracing.inspect.validate import check_job, check_traces
 from yantra.tracing.obfuscate import obfuscate
 
 
-@settings(max_examples=150)
+@drawn(60)
 @given(jobs(), st.lists(speeds, min_size=2, max_size=2, unique=True))
 def test_what_is_free_of_findings_runs_to_the_end(job: Job, clusters: list[Any]) -> None:
     report = check_traces(traces(job), groups=GROUPS)

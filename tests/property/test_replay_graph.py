@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from tests.oracles import replay_graph, slow_replay_graph
 from tests.oracles.linked_pair import Pair, linked
 from tests.property.test_link import pairs
+from tests.zoo import drawn
 from yantra.tracing.pytorch.graph import Graph, GraphNode, GraphOptions, build
 
 EVERYTHING = GraphOptions()
@@ -26,7 +27,7 @@ def ends(node: GraphNode, start: dict[int, int]) -> int:
 @given(
     pair=pairs(whole_us=False), gaps=st.booleans(), handover=st.booleans(), anchors=st.booleans()
 )
-@settings(max_examples=150)
+@drawn(60)
 def test_the_core_builds_what_objects_do(
     pair: Pair, gaps: bool, handover: bool, anchors: bool
 ) -> None:

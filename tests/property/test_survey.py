@@ -10,6 +10,7 @@ from typing import Any
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.zoo import drawn
 from yantra.base.errors import TraceError
 from yantra.chakra import Attribute, IOInfo, Kind, Node, NodeType, Trace
 from yantra.tracing.inspect.columns import Columns
@@ -107,7 +108,7 @@ def _outcome(make: Any, *of: Any) -> Any:
         return str(error)
 
 
-@settings(max_examples=150, deadline=None)
+@drawn(60)
 @given(files(), st.integers(1, 200))
 def test_a_survey_says_what_the_trace_says(data: bytes, size: int) -> None:
     assert _told(seen_in(_pieces(data, size))) == _told(Trace.from_bytes(data))

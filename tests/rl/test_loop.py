@@ -18,6 +18,7 @@ from hypothesis import strategies as st
 
 from tests.rl.loop_oracle import Walk
 from tests.rl.rl_jobs import groups, jobs, limited
+from tests.zoo import drawn
 from yantra.base.errors import ConfigError
 from yantra.rl.groups import Groups
 from yantra.rl.job import Job
@@ -45,7 +46,7 @@ def test_recorded_schedules_are_equal_to_the_tick(case: dict[str, Any]) -> None:
         assert made[name] == expected, name
 
 
-@settings(max_examples=120)
+@drawn(50)
 @given(jobs())
 def test_the_core_does_what_a_walk_through_every_tick_does(job: Job) -> None:
     walk = Walk(job)

@@ -10,11 +10,12 @@ import ast
 import re
 from typing import Any
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.workloads.every_model.plans import Trial
 from tests.workloads.step.test_simulation import runs_within_its_bounds
+from tests.zoo import drawn
 from yantra.base.errors import ConfigError
 from yantra.workloads.models import description
 from yantra.workloads.models.assemble import model_of
@@ -135,7 +136,7 @@ def plans(draw: st.DrawFn) -> dict[str, Any]:
 
 
 @given(st.sampled_from(KNOWN), st.integers(1, 5), plans())
-@settings(max_examples=150)
+@drawn(60)
 def test_any_plan_of_a_known_model_runs_or_is_refused(
     name: str, layers: int, fields: dict[str, Any]
 ) -> None:
@@ -143,7 +144,7 @@ def test_any_plan_of_a_known_model_runs_or_is_refused(
 
 
 @given(DENSE, plans())
-@settings(max_examples=250)
+@drawn(100)
 def test_any_plan_of_any_transformer_runs_or_is_refused(
     sizes: dict[str, Any], fields: dict[str, Any]
 ) -> None:

@@ -7,12 +7,12 @@ from math import prod
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.workloads.importers.running import Semantics, finish
 from tests.workloads.inference.jobs import DENSE, LATENT, TRANSFORMERS, known, made, shortened
-from tests.zoo import some
+from tests.zoo import drawn, some
 from yantra.workloads.serving import InferencePlan
 
 BOTH: tuple[Semantics, ...] = ("astra-sim", "yantra")
@@ -50,7 +50,7 @@ def plans(draw: st.DrawFn, *, experts: bool, most: int = 8) -> InferencePlan:
 
 
 @given(st.data())
-@settings(max_examples=25, deadline=None)
+@drawn(10)
 def test_any_plan_runs_to_its_end(data: st.DataObject) -> None:
     model = data.draw(st.sampled_from((DENSE, LATENT)))
     plan = data.draw(plans(experts=model is LATENT))
@@ -69,7 +69,7 @@ def test_any_plan_runs_to_its_end(data: st.DataObject) -> None:
 
 
 @given(st.data())
-@settings(max_examples=15, deadline=None)
+@drawn(6)
 def test_any_two_grids_run_to_their_ends(data: st.DataObject) -> None:
     model = data.draw(st.sampled_from((DENSE, LATENT)))
     source, target = (

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 
-from hypothesis import given, settings
+from hypothesis import given
 
 from tests.oracles.communication_forms import (
     Shape,
@@ -16,6 +16,7 @@ from tests.oracles.communication_forms import (
 )
 from tests.workloads.step.models import build, plans
 from tests.workloads.step.tally import tally_device
+from tests.zoo import drawn
 from yantra.workloads.plan.plan import Plan
 from yantra.workloads.training.check import check_job
 from yantra.workloads.training.train import Step
@@ -44,7 +45,7 @@ def moved(built: Step, device: int) -> Counter[tuple[str, str]]:
 
 
 @given(plans())
-@settings(max_examples=200)
+@drawn(80)
 def test_the_bytes_of_every_collective_are_those_of_the_closed_forms(
     drawn: tuple[Shape, Plan],
 ) -> None:

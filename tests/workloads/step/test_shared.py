@@ -9,6 +9,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from tests.property.test_usual_graphs import told
+from tests.zoo import drawn
 from yantra import _core
 from yantra.base.errors import ConfigError, UnsupportedError
 from yantra.chakra import Trace
@@ -63,7 +64,7 @@ def plans(draw: st.DrawFn) -> Plan:
         raise
 
 
-@settings(max_examples=60, deadline=None)
+@drawn(25)
 @given(st.sampled_from(sorted(MODELS)), plans())
 def test_templates_are_those_of_stages_that_share_nothing(name: str, plan: Plan) -> None:
     model = MODELS[name]

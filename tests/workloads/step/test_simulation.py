@@ -5,12 +5,13 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from tests.oracles import step_bounds
 from tests.oracles.communication_forms import Shape
 from tests.workloads.step.models import model_of, plans
+from tests.zoo import drawn
 from yantra.compile import compile
 from yantra.run.simulate import run_native
 from yantra.scenario import Scenario
@@ -183,7 +184,7 @@ def test_every_kind_of_plan_runs_to_its_end(name: str) -> None:
 
 
 @given(plans(), st.sampled_from(("astra-sim", "yantra")), st.booleans())
-@settings(max_examples=10)
+@drawn(4)
 def test_random_plans_run_to_their_ends(
     drawn: tuple[Shape, Plan], semantics: str, offloads: bool
 ) -> None:
