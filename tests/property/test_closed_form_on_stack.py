@@ -240,7 +240,7 @@ def test_the_interval_of_the_best_plan_is_that_of_its_run() -> None:
         assert (one.sure.low, one.sure.high) == (result.interval.low, result.interval.high)
         assert one.sure.rests_on == result.interval.rests_on
     wins = [one.sure.wins for one in answer.ranked if one.sure is not None]
-    assert sum(wins) == pytest.approx(1.0)
+    assert sum(wins) <= 1.0  # two more were drawn beside them
     assert wins[0] == max(wins)  # one like the first wins less often than one that is not
     text = "\n".join(lines(answer))
     assert "rests on: measured" in text

@@ -135,10 +135,10 @@ def test_launches_hide_behind_long_kernels_and_short_ones_wait_for_them() -> Non
     assert least_times(mixed, count, 100.0)[0] < 11.0
 
 
-def test_a_host_waits_in_layers_with_experts() -> None:
-    ahead = Stack(launch_ns=400e3)
+def test_the_defaults_host_waits_for_experts_alone_and_others_always() -> None:
+    ahead = Stack(name="unknown (here)", launch_ns=400e3)
     waits = ahead.replace(host_waits=True)
-    assert time(waits) == time(ahead)
+    assert time(waits) == time(ahead) < time(waits.replace(name="mine"))
     plan = Plan(dp=8, ep=8, micro_batch=8, global_batch=64)
     parts = parts_at("hgx-h100", 8, speeds="measured")
     experts = Scenario(workload=Templates(workload=train("qwen3-30b-a3b", plan)), **parts)

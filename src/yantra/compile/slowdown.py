@@ -3,8 +3,8 @@
 A host runs ahead of its device, so all kernels together take D, or their launches H if longer; near
 each other (D^4 + H^4)^(1/4), or the sum of the longer of each if that is less. The shortest kernels
 take the difference. Trade-off: the sums are over a whole job; launches that hide behind
-collectives, and the optimizer's few kernels, are left out. A host that `waits` for experts in every
-layer takes the sum of the longer of each.
+collectives, and the optimizer's few kernels, are left out. A host that `waits` in every layer takes
+the sum of the longer of each.
 """
 
 from __future__ import annotations
@@ -60,7 +60,8 @@ class Slowdown(NamedTuple):
     graphs: bool = False
     older: float = 1.0
     training: float = 1.0
-    waits: bool = False
+    waits: str = ""
+    """`always`, `experts`, or never."""
     taken: float = 0.0
 
     @property
@@ -70,6 +71,9 @@ class Slowdown(NamedTuple):
     def launching(self, share: float) -> Slowdown:
         """The same where CUDA graphs launch all kernels but a share."""
         return self._replace(launch_ns=self.launch_ns * share)
+
+    def host_waits(self, has_experts: bool) -> bool:
+        return self.waits == "always" or (self.waits == "experts" and has_experts)
 
     def parts(self) -> tuple[Slowdown, Slowdown]:
         """What launches do, and what does not depend on them."""
@@ -101,7 +105,7 @@ class Slowdown(NamedTuple):
             return longer
         (least,) = (
             [self.launch_ns]
-            if self.waits and EXPERTS in kernels.op_classes
+            if self.host_waits(EXPERTS in kernels.op_classes)
             else least_times(longer.middle[own, None], kernels.count[own], self.launch_ns)
         )
         return type(estimates)(*(np.where(own, np.maximum(ns, least), ns) for ns in longer))
@@ -136,6 +140,15 @@ def slowdown_of(scenario: Scenario) -> Slowdown:
     return slowdown_on(scenario.stack, scenario.topology, hosted=scenario.host is not None)
 
 
+def _waits(stack: Stack) -> str:
+    """Whose host waits in every layer; the default's only for sizes of experts."""
+    from yantra.fabric.stacks.choice import UNKNOWN
+
+    if not stack.host_waits:
+        return ""
+    return "experts" if (stack.name or "").split(" ")[0] == UNKNOWN else "always"
+
+
 def slowdown_on(stack: Stack | None, topology: Topology, *, hosted: bool = False) -> Slowdown:
     """What a stack does on a network; `hosted`: a host launches.
 
@@ -154,6 +167,6 @@ def slowdown_on(stack: Stack | None, topology: Topology, *, hosted: bool = False
         graphs=stack.graphs == "inference",
         older=stack.older_attention,
         training=stack.training_products,
-        waits=stack.host_waits,
+        waits=_waits(stack),
         taken=stack.taken,
     )

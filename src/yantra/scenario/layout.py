@@ -596,7 +596,7 @@ STACK = StackSection(
         "host_waits": (
             "host_waits",
             Flag(),
-            "the host reads from its device in layers with experts, and launches nothing ahead",
+            "the host reads from its device in every layer, and launches nothing ahead",
         ),
         "older_attention": (
             "older_attention",

@@ -367,7 +367,7 @@ class Stack(Record):
     `communication` on top for the last two. All kernels take at least their launches, `launch_ns`
     times `rest` each; with `graphs: inference` only in training, as inference replays CUDA graphs,
     and has attention without `older_attention` and products without `training_products`. If the
-    host `host_waits` in layers with experts, each kernel of such models takes at least its launch.
+    host `host_waits` (of `unknown`, with experts), each kernel takes at least its launch.
     `straggling` slows everything per doubling of nodes beyond 64. Collectives take the share
     `taken` of SMs from concurrent kernels. `interval` is half the 90 % interval of a step time's
     logarithm, 0 if unknown; `graphs_interval`, if not 0, that of an iteration with `graphs`;

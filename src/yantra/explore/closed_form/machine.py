@@ -142,7 +142,7 @@ class Machine:
         slower = slowdown_on(terms, self._parts["topology"])
         self._slower = slower.communication
         self.launch_ns = slower.launch_ns / self._scale.latency
-        self.host_waits = slower.waits
+        self.host_waits = slower.host_waits
         self.taken = slower.taken
         self._kernels: KernelTimes | None = None
         self._selection = None

@@ -137,7 +137,7 @@ class Tables:
         self, kernels: list[list[np.ndarray | None]], keys: int, works: Sequence[StageWork]
     ) -> np.ndarray:
         launch_ns = self._launch_ns(works)
-        if not launch_ns or (self._machine.host_waits and _has_experts(works)):
+        if not launch_ns or self._machine.host_waits(_has_experts(works)):
             return np.full(keys, launch_ns)
         times, counts = [], []
         for part, count in zip(kernels, self._counts(), strict=True):
