@@ -92,6 +92,7 @@ PYTHON_PARTS = {
             "tests/unit/test_failures.py",
             "tests/unit/test_side_by_side.py",
             "tests/unit/test_stacks.py",
+            "tests/unit/test_what_is_not_known.py",
         ),
     ),
     "accuracy": Part(

@@ -16,6 +16,7 @@ from yantra.chakra import CollectiveType, TraceBuilder
 from yantra.result import Result, bound
 from yantra.result.bound import Bound, Gain, largest
 from yantra.result.critical_path import Step
+from yantra.result.disturbed import Disturbed
 from yantra.result.figures import Figures
 from yantra.result.link_counts import lanes_of
 from yantra.result.network import DimensionUse
@@ -341,3 +342,9 @@ def test_packets_are_told_by_what_happened_to_them() -> None:
         "5 timeouts without a loss: a silence was a queue; a longer retransmission avoids them",
         "the longest queue had 4 KiB, from nic 3",
     ]
+
+
+def test_a_file_that_does_not_say_what_disturbed_a_run_says_nothing_did() -> None:
+    found = Disturbed.of_dict({"changes": 2}, 5.0)
+    assert found == Disturbed(5.0, (), 2, 0, 0, 0.0, 0, 0, 0, 0, None, None)
+    assert found.slowdown_by_failures is None and found.slowdown_by_background is None

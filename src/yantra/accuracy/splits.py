@@ -57,7 +57,7 @@ class Judged(NamedTuple):
     factors: Factors
     basis: str
     seconds: float
-    deviation: float = 0.0
+    deviation: float
     half_width: float = 0.0
 
     @property
