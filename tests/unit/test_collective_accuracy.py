@@ -9,6 +9,7 @@ import pytest
 from yantra.accuracy.collective_rows import HEAD, ROWS, grouped, read_rows, rows
 from yantra.accuracy.collectives import (
     BANDS,
+    OWN,
     against,
     main,
     own_rows,
@@ -58,7 +59,7 @@ def test_what_is_recorded_follows_from_the_rows() -> None:
 
 def test_eight_times_of_a_site_are_of_one_run_and_of_eight_sizes() -> None:
     for group in grouped(rows()).values():
-        chosen = own_rows(group, 8)
+        chosen = own_rows(group, OWN)
         assert len({row.size for row in chosen}) == 8
         assert len({(row.ranks, row.nodes, row.nccl) for row in chosen}) == 1
         assert own_rows(group, 0) == []
