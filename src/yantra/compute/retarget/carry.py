@@ -48,7 +48,7 @@ def _carried_us(
 ) -> Reals:
     there, here = (times_us(rows, op_class, dtype, gpu) for gpu in (source, target))
     known = (there > 0) & (here > 0) & (recorded > 0)
-    share = CARRIED.get(op_class, _CARRIED)
+    share: float | Reals = CARRIED.get(op_class, _CARRIED)
     if op_class in _ALIKE:
         share = _CARRIED - (_CARRIED - share) * filled(rows, op_class, dtype, source)
     ratio = np.divide(recorded, there, out=np.ones_like(recorded), where=known)
