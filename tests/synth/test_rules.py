@@ -162,6 +162,16 @@ def test_calls_are_as_many_of_as_many_sizes_whatever_a_job_made(model: str) -> N
     assert min(wide) > 8 and max(wide) > 32
 
 
+@pytest.mark.parametrize("model", ["gpt3-1.3b", "mixtral-8x7b"])
+def test_work_is_cut_into_as_many_pieces_as_chance_says(model: str) -> None:
+    pieces = []
+    for drawn in sample(fit([seen(model, DENSE)]), count=8, seed=2):
+        nodes = [n for n in drawn.workload.template("stage0") if n.get("microbatch") == 0]
+        pieces.append(sum(_of(n, "num_ops") > _of(n, "tensor_size") * passes.DENSE for n in nodes))
+    assert max(pieces) > 1.7 * min(pieces)
+    assert min(pieces) > 2 * 32 * 0.7 and max(pieces) < 2 * 128 * 1.5
+
+
 def test_work_of_a_pass_is_that_of_its_nodes() -> None:
     job = seen("llama3-8b", DENSE)
     nodes = [n for n in job.traces[0] if n.get("microbatch") == 0 and n.get("phase") == "forward"]

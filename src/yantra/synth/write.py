@@ -34,17 +34,18 @@ FEWEST, MOST = 8, 32
 _MOST_PASSES = 1 << 13  # both ways, of all stages
 _OCTAVES = 3  # both ways, that sizes of calls spread, or their mean would tell the others' bytes
 _LEAST_BYTES = 1 << 19  # of a call, where there is more than one
-_PIECES = 64  # of a pass's dense work, in the mean of passes, so that none shows by its pieces
+_PIECES = 32, 128  # of a pass's dense work, in the mean of passes: none shows by its pieces
 _MEASURES = ("ns", "ops")  # by which work is cut, or else as `FEWEST`
 _SPREAD = 0.05  # the most that a law's error moves what is drawn
 _PHASES = {FORWARD: "forward", BACKWARD: "backward", END: "optimizer"}
 
 
 class Drawing(NamedTuple):
-    """What ranks of a group must agree on."""
+    """What ranks of a group must agree on, and `pieces` of a pass."""
 
     counts: dict[tuple[str, int], int]
     factors: dict[str, float]
+    pieces: int
 
 
 _NEED, _GIVE, _LATE = range(3)
@@ -112,17 +113,17 @@ def _group(call: Call, pp: int) -> Group:
 
 def _drawn(component: Component, random: Random) -> Drawing:
     kinds = dict.fromkeys((call.when, call.type) for call in component.calls)
-    counts = {kind: _number(random) for kind in kinds}
+    counts = {kind: _number(random, FEWEST, MOST) for kind in kinds}
     laws = {**component.work, **{c.word: law.size for c, law in component.calls.items()}}
     factors = {
         name: 1 + min(law.left, _SPREAD) * min(max(random.gauss(0, 1), -2), 2)
         for name, law in laws.items()
     }
-    return Drawing(counts, factors)
+    return Drawing(counts, factors, _number(random, *_PIECES))
 
 
-def _number(random: Random) -> int:
-    return int(FEWEST * (MOST / FEWEST) ** random.random())
+def _number(random: Random, fewest: int, most: int) -> int:
+    return int(fewest * (most / fewest) ** random.random())
 
 
 class _Writer:
@@ -143,7 +144,7 @@ class _Writer:
         self.lanes = {kind: self._lane(kind) for kind in (FORWARD, BACKWARD, END)}
         self.piece = {
             name: sum(piece.amounts[name] for way in (FORWARD, BACKWARD) for piece in
-                      self.lanes[way].pieces) / 2 / _PIECES
+                      self.lanes[way].pieces) / 2 / drawing.pieces
             for name in _MEASURES
         }  # fmt: skip
         self.waiting: list[int] = []  # of calls for the update
