@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from tests.synth.synth_jobs import made, seen
 from yantra.cli import main
 from yantra.scenario.types import Templates
-from yantra.synth.attack import area, attack, mark, membership
+from yantra.synth.attack import METHODS, area, attack, mark, membership
 from yantra.synth.clusters import CLUSTERS, group_bytes, run_on
 from yantra.synth.copies import copied
 from yantra.synth.judge import bytes_apart, judge, spearman
@@ -96,12 +96,25 @@ def test_the_attack_finds_what_is_given_and_is_chance_where_nothing_shows(
     real: list[Observed],
 ) -> None:
     marks = [mark(job.traces[0]) for job in real]
-    known = [(one, {"name": n}) for n, one in enumerate(marks)]
-    found = attack(known, known)["name"]
+    known = [([one], {"name": n}) for n, one in enumerate(marks)]
+    targets = [(one, {"name": n}) for n, one in enumerate(marks)]
+    found = attack(known, targets)["name"]
     assert found[:2] == (1, 1)
     assert found.chance == pytest.approx(1 / 3)
-    blind = attack([(marks[0], {"name": n}) for n in range(3)], known)["name"]
+    blind = attack([(marks[:1], {"name": n}) for n in range(3)], targets)["name"]
     assert blind.best == pytest.approx(1 / 3)
+
+
+def test_a_known_job_counts_by_the_mean_of_its_draws(real: list[Observed]) -> None:
+    one, other, target = (mark(job.traces[0]) for job in real)
+    known = [
+        ([target, other, other], {"name": "mixed"}),
+        ([target, target, other], {"name": "own"}),
+    ]
+    assert attack(known, [(target, {"name": "own"})])["name"].mean == 1
+    lone = [([one, one], {"name": "one"}), ([target, one], {"name": "target"})]
+    found = attack(lone, [(one, {"name": "one"})])["name"]
+    assert found.by_method == dict.fromkeys(METHODS, 1)
 
 
 def test_membership_is_the_share_of_pairs_told_apart(real: list[Observed]) -> None:

@@ -1,7 +1,8 @@
 """What an attacker finds in drawn jobs: family, layers, width, parallelism, hardware, membership.
 
-He hides jobs that he knows by the same method, and says what is true of the nearest: by an aspect
-of `yantra.tracing.share.fingerprint`, their mean, or `TOTALS`, the sums of work and bytes.
+He hides jobs that he knows by the same method, as often as he likes, and says what is true of the
+nearest: by an aspect of `yantra.tracing.share.fingerprint`, their mean, or `TOTALS`, the sums of
+work and bytes.
 """
 
 from __future__ import annotations
@@ -37,6 +38,10 @@ def near(one: Mark, other: Mark, method: str) -> float:
     return alike(one.print, other.print, method)
 
 
+def _mean_near(some: Sequence[Mark], other: Mark, method: str) -> float:
+    return sum(near(one, other, method) for one in some) / len(some)
+
+
 class Found(NamedTuple):
     """Shares guessed by the mean of aspects, the best method, and chance (the commonest)."""
 
@@ -44,26 +49,32 @@ class Found(NamedTuple):
     best: float
     best_method: str
     chance: float
+    by_method: dict[str, float]
+
+
+def found_by(by_method: Mapping[str, float], chance: float) -> Found:
+    """`Found` of the shares that each method guesses."""
+    best = max(METHODS, key=lambda method: by_method[method])
+    return Found(by_method[ALL], by_method[best], best, chance, dict(by_method))
 
 
 def attack(
-    known: Sequence[tuple[Mark, Mapping[str, Hashable]]],
+    known: Sequence[tuple[Sequence[Mark], Mapping[str, Hashable]]],
     targets: Sequence[tuple[Mark, Mapping[str, Hashable]]],
 ) -> dict[str, Found]:
-    """How often each secret of `targets` is that of the nearest of `known`."""
+    """How often each secret of `targets` is that of the nearest of `known`, by some draws each."""
     hits: dict[str, Counter[str]] = {}
     for target, secrets in targets:
         for method in METHODS:
-            nearest = max(known, key=lambda one: near(one[0], target, method))[1]
+            nearest = max(known, key=lambda one: _mean_near(one[0], target, method))[1]
             for name, value in secrets.items():
                 hits.setdefault(name, Counter())[method] += nearest.get(name) == value
     found = {}
     for name, by_method in hits.items():
         values = Counter(secrets.get(name) for _, secrets in known)
         chance = max(values.values(), default=0) / max(len(known), 1)
-        best = max(METHODS, key=lambda method: by_method[method])
-        count = len(targets)
-        found[name] = Found(by_method[ALL] / count, by_method[best] / count, best, chance)
+        shares = {method: by_method[method] / len(targets) for method in METHODS}
+        found[name] = found_by(shares, chance)
     return found
 
 

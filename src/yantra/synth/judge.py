@@ -162,7 +162,7 @@ def _guessed(
 ) -> dict[str, Found]:
     names = [name for name in NUMBERS if len({getattr(job.settings, name) for job in real}) > 1]
     known = [
-        (m, {n: getattr(j.settings, n) for n in names}) for m, j in zip(marks, real, strict=True)
+        ([m], {n: getattr(j.settings, n) for n in names}) for m, j in zip(marks, real, strict=True)
     ]
     targets = [
         (m, {n: getattr(j.settings, n) for n in names}) for m, j in zip(new, drawn, strict=True)

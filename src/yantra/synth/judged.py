@@ -9,24 +9,24 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from functools import cache, partial
-from math import log2
 from random import Random
-from statistics import median
+from statistics import mean, median
 from typing import TYPE_CHECKING, NamedTuple
 
 from yantra.chakra.schema import NodeType
 from yantra.chakra.trace import Trace
 from yantra.scenario.types import Templates
-from yantra.synth.attack import Found, Mark, attack, mark, membership
-from yantra.synth.clusters import CLUSTERS, Ran, group_bytes, run_on
+from yantra.synth.attack import METHODS, Found, Mark, attack, found_by, mark, membership
+from yantra.synth.clusters import CLUSTERS, Ran, run_on
 from yantra.synth.copies import copied, ratio
-from yantra.synth.judge import TINY_BYTES, behaviours, bytes_apart, is_ordered, spearman
+from yantra.synth.judge import behaviours, bytes_apart, is_ordered, spearman
 from yantra.synth.markov import markov
 from yantra.synth.observe import Observed, observed
 from yantra.synth.sample import sample
-from yantra.synth.settings import Settings
+from yantra.synth.settings import SCHEDULES, Settings
 from yantra.synth.shapes import Shape
 from yantra.synth.tiers import fit_tier
+from yantra.synth.told import TOLERANCES, curve
 from yantra.workloads.models import catalogue
 from yantra.workloads.models.assemble import model_of
 from yantra.workloads.models.model import Model
@@ -37,6 +37,9 @@ if TYPE_CHECKING:
     from yantra.run.share import Shared
 
 DRAWN = ("rules", "grammar")
+WAYS = (*"01234", "Markov", "share", *DRAWN)
+"""How jobs are hidden: levels of obfuscation, the chain, `trace share`, tiers."""
+
 FAMILIES = (
     ("bert-base", "bert-large"), ("deepseek-v2-lite", "deepseek-v2"), ("gpt3-1.3b", "gpt3-13b"),
     ("llama2-7b", "llama2-70b"), ("llama3-8b", "llama3-70b"), ("qwen3-32b", "qwen3-32b"),
@@ -45,8 +48,13 @@ FAMILIES = (
 )  # fmt: skip
 PLAN = Settings(8, tp=2, pp=2, dp=2, micro_batches=4, sequence=2048)
 _SIZES = (8, 12)  # layers of each size
+_WITH_EXPERTS = (1, 6, 7, 9)
 _NEAR = 0.05  # of the makespan
-_TRIES = 10
+_DRAWS = 8
+_KNOWN = 3  # draws of a job that the attacker knows
+
+Known = list[tuple[list[Mark], Mapping[str, Hashable]]]
+Targets = list[tuple[Mark, Mapping[str, Hashable]]]
 
 
 @cache
@@ -82,6 +90,7 @@ class Frontier(NamedTuple):
 
 
 def architectures() -> list[list[Observed]]:
+    """Each family at two sizes."""
     found = []
     for pair in FAMILIES:
         sizes = [PLAN._replace(layers=layers) for layers in _SIZES]
@@ -89,66 +98,46 @@ def architectures() -> list[list[Observed]]:
     return found
 
 
-def family_found(hidden: Sequence[Sequence[Trace]]) -> Found:
-    """Each size is known at the other."""
-    marks = [[mark(trace) for trace in pair] for pair in hidden]
+def family_found(draws: Sequence[Sequence[Sequence[Trace]]]) -> Found:
+    """Each size is known at the other, hidden as often as there are draws; `best` is the method
+    that finds most in all draws, as one of a single draw is best by luck.
+    """
+    marks = [[[mark(trace) for trace in pair] for pair in hidden] for hidden in draws]
     found = []
+    names = [{"family": n} for n in range(len(FAMILIES))]
     for size in (0, 1):
-        known = [(pair[1 - size], {"family": n}) for n, pair in enumerate(marks)]
-        targets = [(pair[size], {"family": n}) for n, pair in enumerate(marks)]
+        known = [([one[n][1 - size] for one in marks], name) for n, name in enumerate(names)]
+        targets = [(one[n][size], name) for one in marks for n, name in enumerate(names)]
         found.append(attack(known, targets)["family"])
-    best = max(found, key=lambda one: one.best)
-    mean = sum(one.mean for one in found) / 2
-    return Found(mean, sum(one.best for one in found) / 2, best.best_method, found[0].chance)
+    shares = {name: mean(one.by_method[name] for one in found) for name in METHODS}
+    return found_by(shares, found[0].chance)
 
 
 def frontier(jobs: Sequence[Sequence[Observed]], tier: str) -> Frontier:
-    drawn = [[redrawn(job, tier, n) for n, job in enumerate(pair)] for pair in jobs]
-    pairs = [
-        (a, b) for one, two in zip(jobs, drawn, strict=True) for a, b in zip(one, two, strict=True)
-    ]
+    """Jobs drawn `_DRAWS` times, each by its own chance; those of the first draw are run."""
+    rules = [[fit_tier([job], tier) for job in pair] for pair in jobs]
+    draws = []
+    pairs = []
+    for draw in range(_DRAWS):
+        drawn = []
+        for family, pair in enumerate(rules):
+            seeds = (1000 * draw + 10 * family + size for size in range(len(pair)))
+            made = [next(sample(of, seed=seed)) for of, seed in zip(pair, seeds, strict=True)]
+            drawn.append([one.workload.template("stage0") for one in made])
+            if not draw:
+                own = [observed(one.workload, "") for one in made]
+                pairs += list(zip(jobs[family], own, strict=True))
+        draws.append(drawn)
     runs = [([run_on(c, a) for c in CLUSTERS], [run_on(c, b) for c in CLUSTERS]) for a, b in pairs]
     rows = behaviours(runs)
     return Frontier(
-        family_found([[job.traces[0] for job in pair] for pair in drawn]),
+        family_found(draws),
         [row.makespan for row in rows],
         [row.exposed for row in rows],
         sum(is_ordered(a, b) for a, b in runs) / len(runs),
         max(bytes_apart(a, b) for a, b in pairs),
         sum(_is_near(a, b) for a, b in runs) / len(runs),
     )
-
-
-def told_by_utility(jobs: Sequence[Sequence[Observed]]) -> float:
-    """The share of families found by what equal utility keeps, each number up to `_NEAR` off by
-    chance: makespans, exposed communication, bytes of groups, over the first makespan.
-    """
-    random = Random(0)
-    seen = [[_kept(job) for job in pair] for pair in jobs]
-    right = []
-    for size in (0, 1) * _TRIES:
-        off = [[_off(kept, random) for kept in pair] for pair in seen]
-        for family, pair in enumerate(off):
-            far = [_apart(other[1 - size], pair[size]) for other in off]
-            right.append(far.index(min(far)) == family)
-    return sum(right) / len(right)
-
-
-def _kept(job: Observed) -> dict[str, float]:
-    runs = [run_on(cluster, job) for cluster in CLUSTERS]
-    found = {name: size for name, size in group_bytes(job).items() if size > TINY_BYTES}
-    for at, run in enumerate(runs):
-        found |= {f"makespan {at}": run.makespan_ns, f"exposed {at}": run.exposed_ns}
-    return {name: value / runs[0].makespan_ns for name, value in found.items()}
-
-
-def _off(kept: Mapping[str, float], random: Random) -> dict[str, float]:
-    return {name: log2(v * random.uniform(1 - _NEAR, 1 + _NEAR)) for name, v in kept.items() if v}
-
-
-def _apart(one: Mapping[str, float], other: Mapping[str, float]) -> float:
-    names = {*one, *other}
-    return sum(abs(one.get(n, 0.0) - other.get(n, 0.0)) for n in names) / len(names)
 
 
 def _is_near(real: Sequence[Ran], drawn: Sequence[Ran]) -> bool:
@@ -223,25 +212,44 @@ def sizes_found(hide: Callable[[Observed, int], Trace]) -> dict[str, Found]:
         for width, model in enumerate(widths)
         for layers in (8, 12, 16, 24)
     ]
-    known: list[tuple[Mark, Mapping[str, Hashable]]] = []
-    targets: list[tuple[Mark, Mapping[str, Hashable]]] = []
+    known: Known = []
+    targets: Targets = []
     for number, (job, secrets) in enumerate(jobs):
-        known.append((mark(hide(job, 2 * number)), secrets))
-        targets.append((mark(hide(job, 2 * number + 1)), secrets))
+        first = (_KNOWN + 1) * number
+        known.append(([mark(hide(job, first + n)) for n in range(_KNOWN)], secrets))
+        targets.append((mark(hide(job, first + _KNOWN)), secrets))
     return attack(known, targets)
 
 
 def parallelism_found(hide: Callable[[Observed, int], Trace]) -> Found:
     """The attack on the split of four ranks, of jobs of other sizes than those known."""
-    known: list[tuple[Mark, Mapping[str, Hashable]]] = []
-    targets: list[tuple[Mark, Mapping[str, Hashable]]] = []
-    for number, model in enumerate(("gpt3-1.3b", "llama2-7b", "llama3-8b", "qwen3-32b")):
-        for layers, some in ((8, known), (12, targets)):
-            for at, (tp, pp, dp) in enumerate(((4, 1, 1), (2, 2, 1), (2, 1, 2), (1, 2, 2))):
-                job = seen(model, PLAN._replace(layers=layers, tp=tp, pp=pp, dp=dp))
-                split = {"parallelism": (tp, pp, dp)}
-                some.append((mark(hide(job, 64 * number + layers + at)), split))
-    return attack(known, targets)["parallelism"]
+    splits = ((4, 1, 1), (2, 2, 1), (2, 1, 2), (1, 2, 2))
+
+    def jobs_of(model: str, layers: int) -> list[tuple[Observed, Hashable]]:
+        of = PLAN._replace(layers=layers)
+        return [
+            (seen(model, of._replace(tp=tp, pp=pp, dp=dp)), (tp, pp, dp)) for tp, pp, dp in splits
+        ]
+
+    return _found_at_another_size(hide, "parallelism", jobs_of)
+
+
+def _found_at_another_size(
+    hide: Callable[[Observed, int], Trace],
+    secret: str,
+    jobs_of: Callable[[str, int], list[tuple[Observed, Hashable]]],
+) -> Found:
+    known: Known = []
+    targets: Targets = []
+    for model in ("gpt3-1.3b", "llama2-7b", "llama3-8b", "qwen3-32b"):
+        for job, value in jobs_of(model, _SIZES[0]):
+            first = _KNOWN * (len(known) + len(targets))
+            marks = [mark(hide(job, first + n)) for n in range(_KNOWN)]
+            known.append((marks, {secret: value}))
+        for job, value in jobs_of(model, _SIZES[1]):
+            first = _KNOWN * (len(known) + len(targets))
+            targets.append((mark(hide(job, first)), {secret: value}))
+    return attack(known, targets)[secret]
 
 
 DEVICES = {"a": (100e12, 1e12), "b": (250e12, 2e12), "c": (500e12, 2e12), "d": (1000e12, 4e12)}
@@ -250,15 +258,12 @@ DEVICES = {"a": (100e12, 1e12), "b": (250e12, 2e12), "c": (500e12, 2e12), "d": (
 
 def hardware_found(hide: Callable[[Observed, int], Trace]) -> Found:
     """The attack on the hardware of jobs with times, of other sizes than those known."""
-    known: list[tuple[Mark, Mapping[str, Hashable]]] = []
-    targets: list[tuple[Mark, Mapping[str, Hashable]]] = []
-    for number, model in enumerate(("gpt3-1.3b", "llama2-7b", "llama3-8b", "qwen3-32b")):
-        for layers, some in ((8, known), (12, targets)):
-            for name, speeds in DEVICES.items():
-                job = timed(seen(model, PLAN._replace(layers=layers)), *speeds)
-                seed = 64 * number + 4 * layers + len(some)
-                some.append((mark(hide(job, seed)), {"hardware": name}))
-    return attack(known, targets)["hardware"]
+
+    def jobs_of(model: str, layers: int) -> list[tuple[Observed, Hashable]]:
+        job = seen(model, PLAN._replace(layers=layers))
+        return [(timed(job, *speeds), name) for name, speeds in DEVICES.items()]
+
+    return _found_at_another_size(hide, "hardware", jobs_of)
 
 
 def timed(job: Observed, peak: float, rate: float) -> Observed:
@@ -358,11 +363,12 @@ def valid(tier: str, count: int) -> tuple[int, int]:
     from yantra.base.errors import YantraError
     from yantra.tracing.inspect.validate import check_traces
 
-    jobs = [
-        seen(pair[0], PLAN._replace(tp=tp, pp=pp))
-        for pair in FAMILIES
-        for tp, pp in ((2, 2), (1, 2))
-    ]
+    jobs = []
+    for number, pair in enumerate(FAMILIES):
+        some = settings_drawn(Random(number), shared=number in _WITH_EXPERTS)
+        schedule = SCHEDULES[number % len(SCHEDULES)]
+        for at in _first(some, 4):
+            jobs.append(seen(pair[0], at._replace(zero=number % 4, schedule=schedule)))
     rules = fit_tier(jobs, tier)
     fine = ended = 0
     for drawn in sample(rules, count=count, seed=2):
@@ -378,42 +384,50 @@ def valid(tier: str, count: int) -> tuple[int, int]:
     return fine, ended
 
 
-def _print_frontier() -> None:
+def _print_told() -> None:
+    for kind, rows in curve(architectures()):
+        print(f"{kind}, off by up to so much: families found, off by chance and so as to mislead")
+        for tolerance, (moved, misled) in zip(TOLERANCES, rows, strict=True):
+            print(f"  {tolerance:.0%}: {moved:.0%}, {misled:.0%}", flush=True)
+
+
+def _print_frontier(ways: Sequence[str]) -> None:
     jobs = architectures()
     print("family found of 10, by the mean of aspects and by the best method")
-    for level in range(5):
-        found = family_found(hidden_by_level(jobs, level))
-        print(f"  level {level}: {found.mean:.0%}, {found.best:.0%} ({found.best_method})")
-    hidden, fine = shared(jobs)
-    found = family_found(hidden)
-    print(f"  trace share: {found.mean:.0%}, {found.best:.0%} ({found.best_method})")
-    print(f"    within {_NEAR:.0%} of the makespan on all of its clusters: {fine:.0%}")
-    print(f"  what equal utility keeps: {told_by_utility(jobs):.0%}")
-    found = family_found(chains(jobs))
-    print(f"  Markov: {found.mean:.0%}, {found.best:.0%} ({found.best_method})")
-    for tier in DRAWN:
-        of = frontier(jobs, tier)
-        print(f"  {tier}: {of.family.mean:.0%}, {of.family.best:.0%} ({of.family.best_method})")
-        print(f"    makespan off by {_shares(of.makespan)}, exposed by {_shares(of.exposed)}")
-        print(
-            f"    order kept {of.ordered:.0%}, bytes of groups off by at most {of.group_bytes:.1%}"
-        )
-        print(f"    within {_NEAR:.0%} of the makespan on all clusters: {of.within:.0%}")
-    print("layers and width found, by the mean of aspects and by the best method")
-    ways: dict[str, Callable[[Observed, int], Trace]] = {"real": lambda job, _: job.traces[0]}
+    for way in ways:
+        if way in DRAWN:
+            of = frontier(jobs, way)
+            print(_said(f"{way}, {_DRAWS} draws", of.family), of.family.by_method)
+            print(f"    makespan off by {_shares(of.makespan)}, exposed by {_shares(of.exposed)}")
+            print(f"    order kept {of.ordered:.0%}, bytes of groups off by {of.group_bytes:.1%}")
+            print(f"    within {_NEAR:.0%} on all clusters: {of.within:.0%}", flush=True)
+        elif way == "share":
+            hidden, fine = shared(jobs)
+            print(_said("trace share", family_found([hidden])))
+            print(f"    within {_NEAR:.0%} on all of its clusters: {fine:.0%}", flush=True)
+        elif way == "Markov":
+            print(_said(way, family_found([chains(jobs)])), flush=True)
+        else:
+            hidden = hidden_by_level(jobs, int(way))
+            print(_said(f"level {way}", family_found([hidden])), flush=True)
+
+
+def _said(what: str, found: Found) -> str:
+    return f"  {what}: {found.mean:.0%}, {found.best:.0%} ({found.best_method})"
+
+
+def _print_sizes(names: Sequence[str]) -> None:
+    print("what else is found, by the mean of aspects and by the best method")
+    ways: dict[str, Callable[[Observed, int], Trace]] = {"0": lambda job, _: job.traces[0]}
     ways["Markov"] = lambda job, n: markov(_workload(job), Random(n)).template("all")
     ways |= {tier: partial(_first_of, tier) for tier in DRAWN}
-    ways["trace share"] = lambda job, n: _shared(job, f"key {n}", tries=1).traces[0]
-    for name, hide in ways.items():
-        for secret, one in sizes_found(hide).items():
-            said = f"{one.mean:.0%}, {one.best:.0%} ({one.best_method})"
-            print(f"  {name}, {secret}: {said}, chance {one.chance:.0%}")
-        for secret, one in (
-            ("hardware", hardware_found(hide)),
-            ("parallelism", parallelism_found(hide)),
-        ):
-            said = f"{one.mean:.0%}, {one.best:.0%} ({one.best_method})"
-            print(f"  {name}, {secret}: {said}, chance {one.chance:.0%}")
+    ways["share"] = lambda job, n: _shared(job, f"key {n}", tries=1).traces[0]
+    for name in (one for one in names if one in ways):
+        found = sizes_found(ways[name])
+        found["hardware"] = hardware_found(ways[name])
+        found["parallelism"] = parallelism_found(ways[name])
+        for secret, one in found.items():
+            print(f"{_said(f'{name}, {secret}', one)}, chance {one.chance:.0%}", flush=True)
 
 
 def _first_of(tier: str, job: Observed, seed: int) -> Trace:
@@ -425,11 +439,17 @@ def _shares(values: Sequence[float]) -> str:
 
 
 def main(arguments: Sequence[str]) -> None:
-    """Print the figures: `frontier`, `what-if`, `privacy`, `valid [COUNT]`; all without a word."""
-    asked = arguments[0] if arguments else ""
+    """Print the figures of one of `frontier`, `sizes` (each: of `WAYS` or those named), `told`,
+    `what-if`, `privacy`, `valid [COUNT]` (each: of all tiers or those named); all without a word.
+    """
+    asked, *more = arguments or [""]
     if asked in ("", "frontier"):
-        _print_frontier()
-    for tier in DRAWN:
+        _print_frontier(more or WAYS)
+    if asked in ("", "sizes"):
+        _print_sizes(more or WAYS)
+    if asked in ("", "told"):
+        _print_told()
+    for tier in [one for one in more if one in DRAWN] or DRAWN:
         if asked in ("", "what-if"):
             for model in ("llama3-8b", "mixtral-8x7b"):
                 of = what_if(model, tier)
@@ -444,7 +464,7 @@ def main(arguments: Sequence[str]) -> None:
                 f"motifs of 21 copied {one.copied:.1%}, of one family {one.copied_of_one:.1%}"
             )
         if asked in ("", "valid"):
-            count = int(arguments[1]) if len(arguments) > 1 else 1000
+            count = int(next((one for one in more if one.isdigit()), "1000"))
             fine, ended = valid(tier, count)
             print(f"{tier}: of {count} samples {fine} valid, {ended} run to the end")
 
