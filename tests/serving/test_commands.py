@@ -248,8 +248,13 @@ def test_flags_may_be_in_a_file_which_those_of_the_command_override(tmp_path: Pa
         launch = load(str(script))
     assert launch.fields == {"max_num_seqs": "16", "block_size": "32"}
     script.write_text(f"vllm serve {DENSE} --config other.yaml\n")
-    with pytest.raises(ConfigError, match=r"other\.yaml: cannot be read"):
-        load(str(script))
+    with pytest.warns(match=r"--config other\.yaml: is not there; taken as empty"):
+        assert load(str(script)).fields == {}
+
+
+def test_a_flag_that_says_nothing_of_the_engine_is_left_out_which_a_note_says() -> None:
+    with pytest.warns(match="--greet: not a flag that is known here; left out"):
+        assert of_text(f"vllm serve {DENSE} --greet all", "serve.sh").fields == {}
 
 
 def test_kv_kept_outside_of_the_devices_is_a_note() -> None:

@@ -1,4 +1,4 @@
-"""Values that a file leaves open, until a setting says them."""
+"""Values that a file leaves open, until a setting says them, and such as are taken meanwhile."""
 
 from __future__ import annotations
 
@@ -20,3 +20,9 @@ class Open(str):
 
     def refusal(self, setting: str) -> ConfigError:
         return ConfigError(self.where, f"{self.problem}; {setting} says it")
+
+
+class Taken(int):
+    """A number that nothing says."""
+
+    __slots__ = ()

@@ -5,10 +5,13 @@ Checked first: whether memory holds what the workload says its ranks need.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from typing import Any
 
 from yantra.base.errors import CapacityError
+from yantra.base.notes import note
+from yantra.base.open_values import Taken
 from yantra.fabric import clusters
 from yantra.scenario.layout import DOCUMENT, scenario_of
 from yantra.scenario.settings import Settings, with_settings
@@ -22,6 +25,8 @@ from yantra.scenario.types import (
 )
 from yantra.workloads.plan.precision import for_machine
 from yantra.workloads.templates.room import lack_of_memory
+
+_MOST_DOUBLINGS = 7
 
 
 def on_cluster(
@@ -40,8 +45,48 @@ def on_cluster(
 
     `workload` is a scenario's mapping or a path, relative to the current folder. `algorithms`
     override the cluster's: per collective one for all dimensions, or one each. `settings` come
-    last. Raises ConfigError if ranks or memory do not fit.
+    last. Ranks that nothing says are as many as hold a sharded state. Raises ConfigError if ranks
+    or memory do not fit.
     """
+    said = semantics, network, algorithms, chunks, ignore_memory, stack, settings
+    try:
+        return _on_cluster(workload, cluster, *said)
+    except CapacityError:
+        for more in _with_more_ranks(workload, settings or {}):
+            with suppress(CapacityError):
+                found = _on_cluster(more, cluster, *said)
+                ranks = more["plan"]["ranks"]
+                note(f"{ranks // 2} devices do not hold the job; taken as {ranks}")
+                return found
+        raise
+
+
+def _with_more_ranks(
+    workload: Mapping[str, Any] | str, settings: Settings
+) -> Iterator[dict[str, Any]]:
+    """Of a job whose ranks are taken: twice as many, and so on."""
+    plan = None if isinstance(workload, str) else workload.get("plan")
+    if isinstance(workload, str) or not isinstance(plan, Mapping):
+        return
+    ranks = plan.get("ranks")
+    named = {name.rpartition(".")[2] for name in settings if name.startswith("workload.plan.")}
+    if not isinstance(ranks, Taken) or {"ranks", "world_size", "dp"} & named:
+        return
+    for times in range(1, _MOST_DOUBLINGS + 1):
+        yield {**workload, "plan": {**plan, "ranks": Taken(ranks * 2**times)}}
+
+
+def _on_cluster(
+    workload: Mapping[str, Any] | str,
+    cluster: str,
+    semantics: Semantics,
+    network: str,
+    algorithms: Mapping[str, tuple[str, ...]] | None,
+    chunks: int | None,
+    ignore_memory: bool,
+    stack: str | None,
+    settings: Settings | None,
+) -> Scenario:
 
     def with_collectives(tree: dict[str, Any]) -> dict[str, Any]:
         dimensions = len(tree["cluster"]["topology"])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -137,3 +138,48 @@ def test_arguments_of_another_script_are_not_read() -> None:
 def test_another_optimizer_is_a_note() -> None:
     with pytest.warns(match="optim: adafactor is taken as Adam"):
         read(f"python sft.py {MODEL} --optim adafactor", "train.sh", {})
+
+
+def test_a_configuration_beside_the_program_and_paths_of_another_machine_are_found(
+    tmp_path: Path,
+) -> None:
+    (tmp_path / "recipes").mkdir()
+    text = "model_name_or_path: llama3-8b\nper_device_train_batch_size: 2\nmax_seq_length: 512\n"
+    (tmp_path / "recipes" / "own.yaml").write_text(text, encoding="utf-8")
+    script = "accelerate launch --config_file ~/a/single_gpu.yaml --num_processes 1 sft.py "
+    script += "/own/recipes/own.yaml --per_device_train_batch_size 4\n"
+    with pytest.warns(match=r"/own/recipes/own\.yaml is not there; read is"):
+        found = read(script, str(tmp_path / "run.sh"))
+    assert found is not None
+    plan = found["plan"]
+    assert (plan["micro_batch"], plan["ranks"], plan["zero"]) == (4, 1, 0)
+
+
+@pytest.mark.parametrize(("name", "stage"), [("fsdp_config", 3), ("multi_gpu", 0), ("zero2", 2)])
+def test_a_configuration_of_accelerate_that_is_not_there_is_taken_by_its_name(
+    name: str, stage: int
+) -> None:
+    script = f"accelerate launch --config_file {name}.yaml sft.py --model_name_or_path llama3-8b\n"
+    found = read(script, "file", {}, quiet=True)
+    assert found is not None
+    assert found["plan"]["zero"] == stage
+
+
+def test_weights_in_four_bits_and_models_of_rewards_are_refused() -> None:
+    text = "model_name_or_path: llama3-8b\nper_device_train_batch_size: 1\n"
+    for more, where, problem in (
+        ("bits: 4\n", "file", "weights in few bits"),
+        ("use_4bit: true\n", "file", "weights in 4 bits"),
+        ("", "config_qlora.yaml", "weights in 4 bits"),
+        ("", "rm.yaml", "models of rewards"),
+    ):
+        with pytest.raises(ConfigError, match=problem):
+            read(text + more, where, {}, quiet=True)
+    assert read(f"{text}bits: 16\n", "file", {}, quiet=True) is not None
+
+
+def test_a_pattern_of_paths_names_the_products_that_adapters_are_on() -> None:
+    text = "model_name_or_path: llama3-8b\nlora_r: 8\n"
+    found = read(f"{text}lora_target_modules: 'x.*.(q_proj|v_proj)'\n", "file", {}, quiet=True)
+    assert found is not None
+    assert found["plan"]["lora_targets"] == "q_proj,v_proj"

@@ -63,8 +63,52 @@ def test_a_pipeline_cuts_the_local_batch() -> None:
 def test_a_model_of_the_hub_is_named_by_its_id() -> None:
     text = TOML.replace('"8B"', '"full"') + "[hf_transformers]\nmodel = 'Qwen/Qwen3-4B'\n"
     assert tree(text)["model"] == "Qwen/Qwen3-4B"
-    with pytest.raises(ConfigError, match=r"hf_transformers\.model: expected the id"):
-        tree(text.replace("Qwen3-4B", "Own-4B"))
+    left_open = tree(text.replace("Qwen3-4B", "Own-4B"))["model"]
+    assert left_open.problem.startswith("expected the id")
+    assert left_open.where == "file: hf_transformers.model"
+
+
+FLAVORS = """
+from .args import MoEArgs, TransformerModelArgs
+own = {
+    "own": TransformerModelArgs(dim=768, n_layers=4, n_heads=12, n_kv_heads=4, vocab_size=1000,
+                                ffn_dim_multiplier=1.3),
+    "more": TransformerModelArgs(dim=768, n_layers=4, n_heads=12, moe_args=MoEArgs(num_experts=8)),
+}
+"""
+
+
+def test_a_flavor_of_ones_own_has_the_sizes_that_python_beside_it_says() -> None:
+    files = {"torchtitan/models/llama3/__init__.py": FLAVORS}
+    text = TOML.replace('"8B"', '"own"')
+    found = read(text, "file", files, quiet=True)
+    assert found is not None
+    assert found["model"] == {
+        "num_layers": 4, "hidden_size": 768, "num_attention_heads": 12, "num_query_groups": 4,
+        "ffn_hidden_size": 2816, "vocab_size": 1000, "seq_length": 2048,
+    }  # fmt: skip
+    assert tree(text)["model"].problem == 'expected one of 8B, 70B, 405B, 1B, 3B, got "own"'
+
+
+def test_experts_of_a_flavor_are_in_every_second_layer_with_the_width_shared_among_them() -> None:
+    files = {"torchtitan/models/llama4/__init__.py": FLAVORS}
+    text = TOML.replace('"8B"', '"more"').replace('"llama3"', '"llama4"')
+    found = read(text, "file", files, quiet=True)
+    assert found is not None
+    model = found["model"]
+    assert (model["num_experts"], model["moe_router_topk"]) == (8, 1)
+    assert (model["moe_ffn_hidden_size"], model["ffn_hidden_size"]) == (1024, 2048)
+    assert model["moe_layer_freq"] == [0, 1, 0, 1]
+
+
+def test_devices_that_nothing_says_are_as_many_as_hold_the_job(tmp_path: Path) -> None:
+    path = tmp_path / "train.toml"
+    text = TOML.replace('"8B"', '"70B"').replace("_shard_degree = 4", "_shard_degree = -1")
+    path.write_text(text, encoding="utf-8")
+    with pytest.warns(match="64 devices do not hold the job; taken as 128"):
+        assert plan_of(load(path, "hgx-h100").workload).ranks == 128
+    with pytest.raises(ConfigError, match="hgx-h100 has 80 GiB"):
+        load(path, "hgx-h100", {"workload.plan.ranks": 8})
 
 
 def test_every_second_layer_is_half_of_a_chunk() -> None:
@@ -91,9 +135,7 @@ def test_a_configuration_without_a_model_takes_it_from_a_setting(tmp_path: Path)
 @pytest.mark.parametrize(
     ("text", "problem"),
     [
-        (TOML.replace('"8B"', '"9B"'), "model.flavor: expected one of llama3 8B, llama3 70B"),
         (TOML.replace('"op"', '"ops"'), "expected op or a number of layers"),
-        (f"{TOML}new_key = 3", "line 15: activation_checkpoint.new_key: not a key that is known"),
         ("model_name_or_path: llama3-8b\nbeta: 0.1\n", "beta: losses over pairs of answers"),
     ],
 )
@@ -101,6 +143,14 @@ def test_what_may_change_the_time_is_refused_by_key(text: str, problem: str) -> 
     with pytest.raises(ConfigError) as told:
         tree(text)
     assert problem in str(told.value)
+
+
+def test_an_unknown_key_is_left_to_a_setting_or_left_out() -> None:
+    left_open = tree(f"{TOML}new_key = 3")["model"]
+    assert left_open.where == "file, line 15: activation_checkpoint.new_key"
+    text = TOML.replace("seq_len", "greeting = 1\nseq_len")
+    with pytest.warns(match="line 7: training.greeting: not a key that is known here; left out"):
+        assert read(text, "file", {}) == tree(TOML)
 
 
 @pytest.mark.parametrize(
@@ -318,3 +368,16 @@ def test_a_configuration_whose_comment_says_how_to_start_it_is_still_one() -> No
 def test_ms_swift_names_its_model_without_a_batch() -> None:
     found = read("swift sft --model llama3-8b --lora_rank 4\n", "train.sh", {}, quiet=True)
     assert found is not None and (found["model"], found["plan"]["lora_rank"]) == ("llama3-8b", 4)
+
+
+def test_fields_of_nemo_that_name_others_from_the_top_have_their_values() -> None:
+    text = """
+trainer: {num_nodes: 1, devices: -1, precision: bf16}
+seq: {length: 512}
+model: {num_layers: 2, hidden_size: 128, num_attention_heads: 4, vocab_size: 1000,
+        encoder_seq_length: '${own.seq.length}', max_position_embeddings: 512,
+        micro_batch_size: 1, global_batch_size: 8}
+"""
+    found = tree(text)
+    assert found["model"]["seq_length"] == 512
+    assert found["plan"]["ranks"] == 8

@@ -16,7 +16,9 @@ from yantra.serving.commands.roles import BOTH, EITHER, OWN, ROLES, mapping_of, 
 from yantra.serving.commands.table import ENGINES, PUBLISHED, Engine, Flag
 from yantra.serving.commands.weights import model_of, type_of
 from yantra.workloads.frameworks.checkpoints import is_named, named_in
+from yantra.workloads.frameworks.hf_starts import text_of
 from yantra.workloads.frameworks.recognise import Folder
+from yantra.workloads.models.megatron.given import says_structure
 from yantra.workloads.models.model import Model
 
 Arguments = Sequence[tuple[str, list[Word]]]
@@ -209,9 +211,10 @@ def _take(name: str, written: str, values: list[Word], read: _Flags, where: str)
         read.ignored.append(f"--{flag}")
         if flag == "served-model-name":
             read.served.extend(word.text for word in values if not word.doubt)
-    else:
-        hint = did_you_mean(flag, by_name)
+    elif (hint := did_you_mean(flag, by_name)) or says_structure(flag):
         raise ConfigError(place, f"not a flag that is known here; it may change times{hint}")
+    else:
+        note(f"{place}: not a flag that is known here; left out")
 
 
 def _model_text(read: _Flags, where: str, instead: str | None) -> str:
@@ -256,7 +259,10 @@ def _with_files(given: Arguments, where: str) -> Iterator[tuple[str, list[Word]]
     for name, values in given:
         if name == "config" and values and values[0].text.endswith((".yaml", ".yml")):
             place = f"{where}: --config {values[0].text}"
-            tree = parse_other_yaml(files[values[0].text], place)
+            if (text := text_of(values[0].text, files)) is None:
+                note(f"{place}: is not there; taken as empty (--set tp=N, ... says what it does)")
+                continue
+            tree = parse_other_yaml(text, place)
             if not isinstance(tree, dict):
                 raise ConfigError(place, expected_got("flags by name", tree))
             yield from _flags_of(tree)

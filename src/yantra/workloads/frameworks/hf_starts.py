@@ -27,16 +27,18 @@ _CALLED = ("model_name", "model_path", "model", "model_id", "model_id_or_path", 
 BATCH = "per_device_train_batch_size"
 _BATCHES = (BATCH, "train_micro_batch_size_per_gpu", "micro_batch_size")
 _NOT_SFT = re.compile(
-    r"(?P<pairs>dpo|orpo|kto|simpo|cpo|tpo)|(?P<reward>reward\w*|rm)"
+    r"(?P<pairs>dpo|orpo|kto|simpo|cpo|tpo)|(?P<reward>reward\w*|rm)|(?P<bits>qlora)"
     r"|(?P<rollouts>ppo|grpo|rloo|gkd|nash|online)|(?P<nothing>eval\w*|generat\w*|infer\w*|chat\w*"
     r"|merge\w*|export\w*)"
 )
 _WHY = {
     "pairs": "losses over pairs of answers are not covered (yantra rl)",
+    "bits": "weights in 4 bits beside adapters are not covered",
     "reward": "models of rewards are not covered",
     "rollouts": "training with rollouts is not covered here (yantra rl)",
     "nothing": "trains nothing",
 }
+_YAML = (".yaml", ".yml")
 _STAGE = re.compile(r"(?:zero|stage|z|_s)[-_]?(?:stage)?[-_]?([0-3])(?!\d)", re.IGNORECASE)
 _SHARDING = {"FULL_SHARD": 3, "1": 3, "SHARD_GRAD_OP": 2, "2": 2, "NO_SHARD": 0, "3": 0}
 _DTYPES = {"bf16": "bf16", "fp16": "fp16", "no": "fp32", "fp8": "fp8"}
@@ -65,8 +67,11 @@ def starts_of(text: str, where: str, files: Mapping[str, str]) -> Iterator[Start
         given, doubts = arguments(settled(words[at + 1 :]))
         config = given.get("config")
         if texts[at - 1 : at + 1] in map(list, _TRAINERS) and texts[at + 1 : at + 2]:
-            config = texts[at + 1] if texts[at + 1].endswith((".yaml", ".yml")) else config
-        if isinstance(config, str) and config.endswith((".yaml", ".yml")):
+            config = texts[at + 1] if texts[at + 1].endswith(_YAML) else config
+        elif texts[at].endswith(".py") and texts[at + 1 : at + 2] and "config" not in given:
+            name = texts[at + 1]  # of the alignment handbook and of trl's examples
+            config = name if name.endswith(_YAML) and text_of(name, files) is not None else config
+        if isinstance(config, str) and config.endswith(_YAML):
             tree = parse_other_yaml(files[config], f"{where}: {config}")
             given = (tree if isinstance(tree, dict) else {}) | given
         is_trainer = texts[at - 1] == "swift" or any(map(given.__contains__, _BATCHES))
@@ -79,12 +84,14 @@ def starts_of(text: str, where: str, files: Mapping[str, str]) -> Iterator[Start
             yield Start(texts[at], given, doubts, arguments(words[:at])[0])
 
 
-def refuse_others(program: str, where: str) -> None:
+def refuse_others(program: str, where: str, but: tuple[str, ...] = ()) -> None:
     """Raises ConfigError for a program whose name says that it trains otherwise."""
     name = program.rpartition("/")[2].rpartition(".")[0] or program.rpartition(".")[2]
     for word in re.split(r"[_.-]", name.lower()):
-        if (found := _NOT_SFT.fullmatch(word)) is not None:
-            raise ConfigError(f"{where}: {program}", _WHY[found.lastgroup or ""])
+        found = _NOT_SFT.fullmatch(word)
+        if found is not None and found.lastgroup not in but:
+            place = where if program == where else f"{where}: {program}"
+            raise ConfigError(place, _WHY[found.lastgroup or ""])
 
 
 def _names_model(word: str) -> bool:
@@ -161,7 +168,7 @@ def sharded(
     if isinstance(config, str):
         text = text_of(config, files)
         if text is None:
-            return by_name(config, where, notes)
+            return _around(config, launcher, where, notes)
         tree = parse_other_yaml(text, f"{where}: {config}")
     tree = tree if isinstance(tree, dict) else {}
     deepspeed, fsdp = (mapping_of(tree.get(f"{kind}_config")) for kind in ("deepspeed", "fsdp"))
@@ -184,6 +191,19 @@ def sharded(
     if (kind := _DTYPES.get(str(said.get("mixed_precision")))) is not None:
         found["dtype"] = kind
     return found
+
+
+def _around(config: str, launcher: Mapping[str, Any], where: str, notes: list[str]) -> Arguments:
+    """Of accelerate's configuration that is not there, by its name."""
+    if str(launcher.get("num_processes")) == "1":
+        return {"zero": 0}
+    name = config.rpartition("/")[2].lower()
+    kind = re.search(r"(fsdp)|(ddp|multi_?gpu|single)", name)
+    if kind is None or _STAGE.search(name):
+        return by_name(config, where, notes)
+    told = "whole shards" if kind[1] else "copies"
+    notes.append(f"{config} is not there; taken as {told}, by its name")
+    return {"zero": 3 if kind[1] else 0}
 
 
 def _of_fsdp(said: Mapping[str, Any], where: str) -> int:

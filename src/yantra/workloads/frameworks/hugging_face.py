@@ -10,6 +10,7 @@ DeepSpeedExamples' DeepSpeed-Chat.
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping
 from os import path as paths
 from typing import Any
@@ -83,7 +84,11 @@ _REFUSED = {
     "q_lora": "weights in 4 bits beside adapters are not covered",
     "mixture_of_depths": "layers that some tokens leave out are not covered",
     "quantization_bit": "weights in few bits beside adapters are not covered",
+    "use_4bit": "weights in 4 bits beside adapters are not covered",
+    "use_qlora": "weights in 4 bits beside adapters are not covered",
+    "bits": "weights in few bits beside adapters are not covered",
 }
+_NOT_ASKED = ("none", "false", "16", "32")
 _PRESETS = ("zero0", "zero1", "zero2", "zero3", "zero2_offload", "zero3_offload")
 """Of ms-swift."""
 _FSDP = {"full_shard": 3, "shard_grad_op": 2, "no_shard": 0, "auto_wrap": None,
@@ -112,6 +117,7 @@ def of_script(text: str, where: str, files: Mapping[str, str]) -> Said | None:
 
 def of_arguments(tree: Mapping[str, Any], where: str, files: Mapping[str, str]) -> Said:
     """The job of a mapping of arguments. Raises ConfigError."""
+    refuse_others(where, where, but=("nothing",))
     return _said(dict(tree), where, files, {}, {})
 
 
@@ -128,7 +134,7 @@ def _said(
     doubts: Mapping[str, str],
 ) -> Said:
     for name, why in _REFUSED.items():
-        if given.get(name) not in (None, False, "false", "False"):
+        if str(given.get(name)).lower() not in _NOT_ASKED:
             raise ConfigError(f"{where}: {name}", why)
     if str(given.get("stage", "sft")) not in ("sft", "pt"):
         refuse_others(f"{given['stage']}.py", f"{where}: stage")
@@ -233,8 +239,14 @@ def _adapters(
     ):
         found["lora_targets"] = "all-linear"
     elif target:
-        found["lora_targets"] = ",".join(target) if isinstance(target, list) else str(target)
+        found["lora_targets"] = ",".join(target) if isinstance(target, list) else _of_regex(target)
     return found
+
+
+def _of_regex(target: object) -> str:
+    """The products that a pattern of paths names, as peft takes one."""
+    text = str(target)
+    return ",".join(re.findall(r"\w+_proj", text)) if re.search(r"[*(|]", text) else text
 
 
 def _fsdp(value: Any, where: str) -> dict[str, Any]:

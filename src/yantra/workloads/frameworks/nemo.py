@@ -65,6 +65,8 @@ _FREE = frozenset(_NAMES.split())
 _OTHERS = ("gemma2", "griffin", "mamba", "hyena", "bert", "bart", "t5", "ul2", "retro")
 """Programs whose names say layers that the fields do not."""
 _NEEDS = re.compile(r"\$\{(?:\.|model\.)([\w.]+)\}")
+_FROM_TOP = re.compile(r"\$\{(\w[\w.]*)\}")
+_DEEPEST = 8
 _MULTIPLY = re.compile(r"\$\{multiply: ?(\d+), ?(\$\{(?:\.|model\.)\w+\})\}")
 _GPT2 = ("megatron", "GPT2BPETokenizer")
 _TOKENIZERS = {
@@ -92,6 +94,7 @@ def is_config(tree: object) -> bool:
 def read(tree: Mapping[str, Any], where: str, ranks: int | None = None) -> Said:
     """Raises ConfigError for what is not covered; what is not read is a note."""
     tree = _booleans(tree)
+    tree = _from_top(tree, tree)
     is_first = "trainer" in tree
     whole = _as_bridge(tree, where) if is_first else dict(tree)
     words = _words(tree["model"].get("tokenizer") or {}) if is_first else 0
@@ -197,9 +200,10 @@ def _adapters(peft: Mapping[str, Any], where: str) -> dict[str, Any]:
 def _ranks_of(tree: Mapping[str, Any]) -> int | None:
     trainer = mapping_of(tree.get("trainer"))
     nodes = trainer.get("num_nodes", 1)
-    if isinstance(trainer.get("devices"), int) and isinstance(nodes, int):
-        return int(trainer["devices"] * nodes)
-    return None
+    devices = trainer.get("devices")
+    if isinstance(devices, int) and isinstance(nodes, int) and devices > 0 < nodes:
+        return devices * nodes
+    return None  # -1: all that there are
 
 
 def _length_of(tree: Mapping[str, Any]) -> int | None:
@@ -268,6 +272,19 @@ def _booleans(value: Any) -> Any:
     if isinstance(value, Mapping):
         return {name: _booleans(one) for name, one in value.items()}
     return {"True": True, "False": False}.get(value, value) if isinstance(value, str) else value
+
+
+def _from_top(value: Any, tree: Mapping[str, Any], depth: int = 0) -> Any:
+    """With the values of whole paths put in, whose first part may be the file's own name."""
+    if isinstance(value, Mapping):
+        return {name: _from_top(one, tree, depth) for name, one in value.items()}
+    if not isinstance(value, str) or (found := _FROM_TOP.fullmatch(value)) is None:
+        return value
+    path = found[1].split(".")
+    for at in (path, path[1:]) if depth < _DEEPEST else ():
+        if at and not isinstance(there := _at(tree, at), Mapping | None):
+            return _from_top(there, tree, depth + 1)
+    return value
 
 
 def _resolved(value: Any, model: Mapping[str, Any]) -> Any:

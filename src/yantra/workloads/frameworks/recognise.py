@@ -9,7 +9,7 @@ from typing import Any
 
 from yantra.base.documents import parse_other_yaml, read_text
 from yantra.base.errors import ConfigError
-from yantra.base.notes import notes_to
+from yantra.base.notes import note, notes_to
 from yantra.base.open_values import Open
 from yantra.base.shell import Word, beside, commands_of, settled, texts_of, written_files
 from yantra.workloads.frameworks import deepspeed, hugging_face, nemo, torchtitan
@@ -57,12 +57,21 @@ class Folder(dict[str, str]):
     def __missing__(self, name: str) -> str:
         if self._is_given:
             raise KeyError(name)
-        own = paths.join(self._folder, name)
+        parts = [part for part in name.split("/") if part not in ("", ".", "~")]
+        for at in range(max(len(parts) - 1, 1)):  # a path of another machine ends as one here
+            tail = name if at == 0 else "/".join(parts[at:])
+            if found := self._above(tail):
+                if at:
+                    note(f"{name} is not there; read is {found}")
+                return read_text(found)
+        return read_text(paths.join(self._folder, name))
+
+    def _above(self, name: str) -> str:
         above = paths.abspath(self._folder)
         while not paths.isfile(paths.join(above, name)) and above != paths.dirname(above):
             above = paths.dirname(above)
         found = paths.join(above, name)
-        return read_text(found if paths.isfile(found) else own)
+        return found if paths.isfile(found) else ""
 
 
 def read(
@@ -90,7 +99,7 @@ def _said(text: str, where: str, files: Folder) -> Said | None:
         tree = parse_other_yaml(files[name], name)
         return nemo.read(tree, name, ranks_of_launch(text)) if nemo.is_config(tree) else None
     if _TOML.search(text):
-        return torchtitan.read(text, where)
+        return torchtitan.read(text, where, files=files)
     if _HYDRA.search(seen):
         return _of_hydra(text, where, files)
     if _TITAN.search(seen) and not _TOML.search(text):
@@ -153,7 +162,7 @@ def _of_titan(text: str, where: str, files: Folder) -> Said | None:
     if not isinstance(name, str) or "job.config_file" in doubts:
         return None
     said = {key: value for key, value in given.items() if "." in key and key not in doubts}
-    return torchtitan.read(files[name], name, said, ranks_of(arguments(launcher)[0]))
+    return torchtitan.read(files[name], name, said, ranks_of(arguments(launcher)[0]), files)
 
 
 def _of_megatron(text: str, where: str, files: Folder) -> Said:

@@ -7,7 +7,7 @@ from math import lcm
 from typing import Any, NamedTuple
 
 from yantra.base.notes import note
-from yantra.base.open_values import Open
+from yantra.base.open_values import Open, Taken
 from yantra.base.shell import NODE
 from yantra.workloads.models.transformer import Transformer
 from yantra.workloads.plan import names
@@ -34,7 +34,7 @@ class Said(NamedTuple):
         if (said := _ranks_of(plan)) is None or said % _least(plan):
             for name in ("ranks", "world_size", "dp"):
                 plan.pop(name, None)
-            plan["ranks"] = _node_of(plan)
+            plan["ranks"] = Taken(_node_of(plan))
             is_said = f"starts on {said} devices, which its plan does not divide"
             missing = "does not say on how many devices it starts" if said is None else is_said
             told.append(

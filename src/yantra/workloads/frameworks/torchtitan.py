@@ -11,9 +11,13 @@ from collections.abc import Mapping
 from typing import Any
 
 from yantra.base.errors import ConfigError, expected_got
+from yantra.base.notes import note
+from yantra.base.open_values import Open
 from yantra.workloads.frameworks.checkpoints import sizes_of_id
+from yantra.workloads.frameworks.flavors import sizes_beside
 from yantra.workloads.frameworks.launch import Nodes, torchrun
 from yantra.workloads.frameworks.said import Said, sizes_of
+from yantra.workloads.models.megatron.given import says_structure
 from yantra.workloads.models.transformer import Transformer
 from yantra.workloads.plan.plan import Plan
 
@@ -95,6 +99,7 @@ _IGNORED = frozenset((
 _SECTIONS = ("model", "training", "parallelism", "activation_checkpoint", "float8", "quantize",
              "optimizer", "experimental")  # fmt: skip
 """Those whose keys may change the time."""
+_OF_THE_PLAN = ("parallelism", "activation_checkpoint")
 _READ = frozenset((
     "name", "flavor", "converters", "local_batch_size", "batch_size", "global_batch_size",
     "seq_len", "data_parallel_degree", "data_parallel_replicate_degree",
@@ -129,9 +134,15 @@ def is_config(tree: Mapping[str, Any]) -> bool:
 
 
 def read(
-    text: str, where: str, said: Mapping[str, Any] | None = None, ranks: int | None = None
+    text: str,
+    where: str,
+    said: Mapping[str, Any] | None = None,
+    ranks: int | None = None,
+    files: Mapping[str, str] | None = None,
 ) -> Said | None:
     """The job of a TOML file, with keys `said` on the command line in place of its own.
+
+    `files` may have the Python that defines its flavor.
 
     Raises ConfigError for what is unknown or not covered; None for other TOML.
     """
@@ -147,21 +158,29 @@ def read(
         section, _, key = path.partition(".")
         if isinstance(tree.setdefault(section, {}), dict) and "." not in key:
             tree[section][key] = _typed(value)
-    given, ignored = _flat(tree, where, text)
+    given, ignored, unknown = _flat(tree, where, text)
     plan = _degrees(given) | _batches(given) | _precision(tree, where)
     plan |= _pipeline(given, where)
-    plan |= _recompute(given, where, _layers(tree["model"]) // (plan["pp"] * plan.get("vpp", 1)))
+    model, notes = _left_open(tree, where, {} if files is None else files)
+    if unknown:
+        model = Open.of(unknown[0])
+    own = model.get("num_layers") if isinstance(model, dict) else None
+    layers = own or _layers(tree["model"])
+    plan |= _recompute(given, where, layers // (plan["pp"] * plan.get("vpp", 1)))
     if given.get("enable_async_tensor_parallel"):
         plan["overlap_products"] = True
     if ranks is not None and "dp" not in plan:
         plan["ranks"] = ranks
-    model, notes = _model(tree["model"], where, tree.get("hf_transformers"))
     return Said(PROGRAM, model, plan, int(given.get("seq_len", 2048)), ignored, notes)
 
 
-def _flat(tree: Mapping[str, Any], where: str, text: str) -> tuple[dict[str, Any], tuple[str, ...]]:
+def _flat(
+    tree: Mapping[str, Any], where: str, text: str
+) -> tuple[dict[str, Any], tuple[str, ...], list[ConfigError]]:
+    """Keys that are read, those that are ignored, and why others may not be."""
     given: dict[str, Any] = {}
     ignored = []
+    unknown: list[ConfigError] = []
     for section, keys in tree.items():
         if section in _IGNORED or section not in _SECTIONS or not isinstance(keys, dict):
             ignored.append(f"[{section}]")
@@ -176,9 +195,12 @@ def _flat(tree: Mapping[str, Any], where: str, text: str) -> tuple[dict[str, Any
                     given[key] = value
             elif key in _FREE or key in _REFUSED or isinstance(value, dict) or not value:
                 ignored.append(f"{section}.{key}")
+            elif section in _OF_THE_PLAN or says_structure(key):
+                problem = "not a key that is known here; it may change the time"
+                unknown.append(ConfigError(place, problem))
             else:
-                raise ConfigError(place, "not a key that is known here; it may change the time")
-    return given, tuple(ignored)
+                note(f"{place}: not a key that is known here; left out")
+    return given, tuple(ignored), unknown
 
 
 def _typed(value: Any) -> Any:
@@ -192,6 +214,20 @@ def _typed(value: Any) -> Any:
 def _line(text: str, key: str) -> int:
     lines = [at for at, line in enumerate(text.splitlines(), 1) if line.lstrip().startswith(key)]
     return lines[0] if lines else 1
+
+
+def _left_open(
+    tree: Mapping[str, Any], where: str, files: Mapping[str, str]
+) -> tuple[Any, tuple[str, ...]]:
+    """The model, left to a setting where its flavor is not known."""
+    section = tree["model"]
+    kind = (str(section.get("name")), str(section.get("flavor")))
+    if kind not in FLAVORS and (made := sizes_beside(*kind, where, files)) is not None:
+        return made, (f"the sizes of {kind[1]} are of models/{kind[0]} beside it",)
+    try:
+        return _model(section, where, tree.get("hf_transformers"))
+    except ConfigError as error:
+        return Open.of(error), ()
 
 
 def _model(
@@ -211,8 +247,11 @@ def _model(
         name = FLAVORS[kind]
         known = sizes_of_id(name)
         return (sizes_of(known) if "/" in name and known is not None else name), ()
-    every = ", ".join(f"{name} {flavor}" for name, flavor in FLAVORS)
-    raise ConfigError(f"{where}: model.flavor", expected_got(f"one of {every}", " ".join(kind)))
+    of = [flavor for name, flavor in FLAVORS if name == kind[0]] or sorted(
+        {name for name, _ in FLAVORS}
+    )
+    expected = expected_got(f"one of {', '.join(of)}", kind[1] if kind[1] not in of else kind[0])
+    raise ConfigError(f"{where}: model.flavor", expected)
 
 
 def _degrees(given: Mapping[str, Any]) -> dict[str, Any]:

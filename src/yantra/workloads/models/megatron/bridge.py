@@ -141,6 +141,8 @@ def _words(argument: str, value: Any) -> Iterator[str]:
         yield from map(str, value if isinstance(value, list) else [value])
     else:
         text = str(value).removeprefix("torch.")
+        if argument.endswith("-dtype"):
+            text = {"float32": "fp32", "bfloat16": "bf16", "float16": "fp16"}.get(text, text)
         yield text.replace(" ", "") if isinstance(value, list) else text
 
 

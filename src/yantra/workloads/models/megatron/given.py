@@ -37,7 +37,6 @@ _STRUCTURE = re.compile(
     "|model|gpt|llama|decoder|encoder|task|aggreg|size|topk|token(?!izer)",
     re.IGNORECASE,
 )
-"""Of names that may well say how a model is built or spread."""
 
 
 class Given(NamedTuple):
@@ -152,10 +151,15 @@ def _unknown(place: str, name: str, hint: str, left_open: dict[str, Open] | None
     problem = "not an argument that is known here; it may change the model or the plan"
     if left_open is None or get_close_matches(name, _USED, 1, _TYPED_WRONG):
         raise ConfigError(place, problem + hint)
-    if _STRUCTURE.search(name):
+    if says_structure(name):
         left_open.setdefault("model", Open.of(ConfigError(place, problem)))
     else:
         note(f"{place}: not an argument that is known here; left out")
+
+
+def says_structure(name: str) -> bool:
+    """Whether an unknown name may say how a model is built or spread."""
+    return _STRUCTURE.search(name) is not None
 
 
 def _as_megatron(values: dict[str, Any]) -> None:
