@@ -111,6 +111,16 @@ def test_groups_in_order_are_never_staler_than_the_bound(job: Job) -> None:
     assert not stale.size or stale.max() <= job.staleness
 
 
+@given(jobs("async", order="accepted", feed="capacity", max_age=None))
+def test_groups_are_staler_than_the_bound_by_those_that_overtake_them(job: Job) -> None:
+    assert job.staleness is not None
+    schedule = run(job)
+    trained, sizes = schedule.minibatch_groups, np.diff(job.groups.begin)
+    overtook = np.array([(trained[:at] > group).sum() for at, group in enumerate(trained)], int)
+    bound = job.staleness - -overtook // job.groups_per_minibatch
+    assert (schedule.stale <= np.repeat(bound, sizes[trained])).all()
+
+
 @given(jobs("async", feed="buffer", max_age=2))
 def test_no_mini_batch_begins_a_step_with_a_group_beyond_its_age(job: Job) -> None:
     assert job.max_age is not None

@@ -7,6 +7,8 @@ from typing import Any
 import pytest
 
 from yantra.base.errors import ConfigError
+from yantra.rl.answer import answered
+from yantra.rl.answer import as_dict as as_dict_of_one
 from yantra.rl.plan import _Search, as_dict, lines, planned
 from yantra.rl.question import Question, made
 
@@ -22,7 +24,7 @@ def _every(search: _Search) -> list[float]:
     """Seconds of all splits with all widths and plans, and of all when colocated."""
     gpus = search.question.gpus
     found = [
-        ("one-off", generating, one, trainer)
+        (search.mode, generating, one, trainer)
         for generating in range(1, gpus)
         for one in search.free
         if generating % one.generator.devices == 0
@@ -31,13 +33,27 @@ def _every(search: _Search) -> list[float]:
     found += [
         ("sync", gpus, one, trainer) for one in search.wide for trainer in search.trainers(gpus)[:3]
     ]
-    return [search.answer(search._made(*one)).seconds for one in found]
+    return [answered(search._made(*one)).seconds for one in found]
 
 
-def test_the_choice_is_as_good_as_the_best_of_all() -> None:
+@pytest.mark.parametrize("staleness", [1, 2])
+def test_the_choice_is_as_good_as_the_best_of_all(staleness: int) -> None:
     question = _question()
-    best = planned(question, 1).answers[0].seconds
-    assert best <= 1.03 * min(_every(_Search(question, 1)))
+    best = planned(question, staleness).answers[0].seconds
+    assert best <= 1.03 * min(_every(_Search(question, staleness)))
+
+
+@pytest.mark.parametrize("framework", ["nemo-rl", "verl"])
+def test_each_plan_takes_as_long_as_it_does_alone(framework: str) -> None:
+    question = _question(framework=framework)
+    for found in planned(question, 2).answers:
+        of = found.question
+        alone = _question(
+            framework=framework, mode=of.mode, train=of.train,
+            generate=dict(of.generate) | ({} if of.is_colocated else {"gpus": of.generating}),
+            staleness=2 if of.mode == "async" else None,
+        )  # fmt: skip
+        assert as_dict_of_one(answered(alone)) == as_dict_of_one(found)
 
 
 def test_what_a_usd_buys_is_no_less_on_fewer_gpus() -> None:

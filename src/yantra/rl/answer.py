@@ -10,20 +10,21 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from yantra.base.notebook import progress_line
 from yantra.base.text import count, table
 from yantra.fabric.clusters.ownership import power_of, usd_per_h
-from yantra.rl.modes import modes
-from yantra.rl.step import WORKS, Step, step_of
+from yantra.rl.modes import mode_of, modes
+from yantra.rl.step import Step, step_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from yantra.rl.parts import Machines
     from yantra.rl.question import Question
     from yantra.rl.rollouts import Rolled
 
 _HOUR = 3600.0
 _KILO = 1000.0
-_BUSY = 0.9
+_WAITS = 0.1
 _EQUAL = 1.01
+_HELD_UP = ("tail", "tool", "reward", "wait-trainer")
+_SHOWN = 0.0005  # of a step
 
 
 class Answer(NamedTuple):
@@ -90,12 +91,7 @@ def answered(question: Question) -> Answer:
     drawn = question.lengths.drawn(question.prompts, question.generations, question.seed)
     longest = max(drawn, key=lambda one: int(one.output.max()))
     question = completed(question, longest)
-    return answer_of(question, machines_of(question, longest))
-
-
-def answer_of(question: Question, machines: Machines) -> Answer:
-    """Answer a question on machines that were made for it."""
-    drawn = question.lengths.drawn(question.prompts, question.generations, question.seed)
+    machines = machines_of(question, longest)
     steps = tuple(step_of(question, one, machines, way) for way, one in enumerate(drawn))
     speeds = f"training at the speeds of {question.stack}"
     if question.stack == "unknown":
@@ -108,17 +104,19 @@ def answer_of(question: Question, machines: Machines) -> Answer:
 
 
 def binding(step: Step) -> str | None:
-    """Return the side, `generation` or `training`, that is nearly always busy, if one is."""
+    """Return the side, `generation` or `training`, that hardly waits for anything, if one does.
+
+    Training if neither waits: generation then fills a buffer.
+    """
     if step.rolled is None or not step.rolled.training:
         return None
-    shares = {
-        side: sum(of.get(name, 0.0) for name in WORKS)
-        for side, of in (
-            ("generation", step.rolled.generating), ("training", step.rolled.training),
-        )
-    }  # fmt: skip
-    side = max(shares, key=lambda one: shares[one])
-    return side if shares[side] >= _BUSY else None
+    waits = {"generating": 0.0, "training": 0.0}
+    for one in step.spans:
+        if one.phase.startswith("wait-") or one.phase in _HELD_UP:
+            waits[one.gpus] += (one.end - one.begin) / step.seconds
+    if waits["training"] <= min(waits["generating"] + _EQUAL - 1, _WAITS):
+        return "training"
+    return "generation" if waits["generating"] <= _WAITS else None
 
 
 def lines(answer: Answer) -> Iterator[str]:
@@ -127,8 +125,7 @@ def lines(answer: Answer) -> Iterator[str]:
     yield title(question)
     yield plans(question)
     span = f"({answer.low:.3g} to {answer.high:.3g}, 90 %)"
-    phases = ", ".join(f"{name} {value:.3g}" for name, value in phases_of(step).items())
-    yield f"step {answer.seconds:.3g} s {span}: {phases}"
+    yield f"step {answer.seconds:.3g} s {span}: {_phases(answer)}"
     waits = sorted(step.idle.items(), key=lambda one: -one[1])
     causes = ", ".join(f"{name} {share:.0%}" for name, share in waits if share >= 0.005)
     yield f"idle {sum(step.idle.values()):.0%} of the GPUs' time ({causes})"
@@ -138,7 +135,7 @@ def lines(answer: Answer) -> Iterator[str]:
     if step.rolled is not None:
         side = binding(step)
         because = f"; {side} binds, not staleness" if side else ""
-        yield f"{_staleness(step.rolled)}{because}"
+        yield f"{_staleness(question, step.rolled)}{because}"
     yield _rates(answer)
     yield f"lengths: {question.lengths.text}; mean {step.mean_length:,.0f} tokens"
     if question.prompt_tokens == 1:
@@ -175,18 +172,43 @@ def plans(question: Question) -> str:
 
 
 def phases_of(step: Step) -> dict[str, float]:
-    """Seconds of the phases, those that take none left out."""
-    of = step.parts
-    found = {
-        "generation": of.generation, "reward": of.reward, "log-probabilities": of.scoring,
-        "training": of.training, "refit": of.refit, "switch": of.switch,
-        "controller": of.controller, "checkpoint": of.checkpoint, "validation": of.validation,
-    }  # fmt: skip
-    return {name: value for name, value in found.items() if value > 0}
+    """Seconds of the phases, of the group that takes longest; in turn, they add up to the step."""
+    found: dict[str, float] = {}
+    for lane in step.lanes.values():
+        for name, value in lane.items():
+            if not name.startswith("wait-"):
+                found[name] = max(found.get(name, 0.0), value)
+    return found
 
 
-def _staleness(of: Rolled) -> str:
+def _phases(answer: Answer) -> str:
+    """Those of a step, by group of GPUs where groups work beside each other."""
+    step = answer.steps[0]
+    if answer.question.waits or len(step.lanes) == 1:
+        return _listed(phases_of(step), 0.0)
+    least = _SHOWN * step.seconds
+    return "; ".join(f"{gpus}: {_listed(lane, least)}" for gpus, lane in step.lanes.items())
+
+
+def _listed(lane: dict[str, float], least: float) -> str:
+    return ", ".join(
+        f"{name.replace('wait-', 'waits for ')} {value:.3g}"
+        for name, value in sorted(lane.items(), key=lambda one: one[0].startswith("wait-"))
+        if value > least
+    )
+
+
+def overtaken(question: Question, of: Rolled) -> float:
+    """Share of samples staler than `--staleness`, as groups submitted later ended first."""
+    if mode_of(question.mode).counts != "mini-batches":
+        return 0.0
+    return sum(share for age, share in of.stale_shares.items() if age > question.staleness)
+
+
+def _staleness(question: Question, of: Rolled) -> str:
     said = f"staleness in mini-batches: {of.stale_mean:.2g} in the mean, {of.stale_most} at most"
+    if share := overtaken(question, of):
+        said += f" ({share:.1%} above {question.staleness}: others ended before them)"
     if of.discarded:
         said += f"; {of.discarded:.2g} groups thrown away for each that is trained"
     if of.recomputed >= 0.005:
@@ -221,11 +243,12 @@ def as_dict(answer: Answer) -> dict[str, Any]:
         "step_s": answer.seconds,
         "low_s": answer.low,
         "high_s": answer.high,
-        "phases_s": phases_of(step),
+        "phases_s": step.lanes,
         "idle": step.idle,
         "rounds": step.parts.rounds,
         "staleness": None if step.rolled is None else step.rolled.stale_mean,
         "most_stale": None if step.rolled is None else step.rolled.stale_most,
+        "overtaken": None if step.rolled is None else overtaken(question, step.rolled),
         "discarded": None if step.rolled is None else step.rolled.discarded,
         "samples_per_s": answer.samples_per_s,
         "tokens_per_s_per_gpu": answer.tokens_per_s,

@@ -32,10 +32,9 @@ _SPACE: dict[str, Any] = {
 
 
 class Trainer(NamedTuple):
-    """A plan, what micro-batches take on it, and seconds of a step's scoring and training."""
+    """A plan, and seconds of a step's scoring and training."""
 
     plan: dict[str, Any]
-    passes: Passes
     seconds: float
 
 
@@ -84,7 +83,7 @@ def trainers(question: Question, drawn: Drawn, gpus: int) -> list[Trainer]:
             held = held_by(sizes_of(question.model), plan, gpus, 0.0)
             framework = question.framework
             seconds += moves_s(framework.reference, held, framework, question.cluster)
-        made.append(Trainer(plan, passes, seconds))
+        made.append(Trainer(plan, seconds))
     return sorted(made, key=lambda one: one.seconds)
 
 

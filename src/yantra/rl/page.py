@@ -9,7 +9,7 @@ from yantra.base.text import count
 from yantra.export.report.curves import Bar, Curve, bars, boxes, page
 from yantra.export.report.markup import Cell, Head, Html, element, facts, join, table
 from yantra.export.report.shell import Section
-from yantra.rl.answer import binding, phases_of, plans, title
+from yantra.rl.answer import binding, plans, title
 from yantra.rl.modes import modes
 
 if TYPE_CHECKING:
@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     from yantra.rl.answer import Answer
 
 _WAITS = "waits"
-_CALLED = {"logp": "log-probabilities", "ref": "reference", "train": "training"}
 _PHASES = (
     "What each group of GPUs does, in its order; where generation runs beside training, shares of "
     "a mean step. Bars end with the step."
@@ -96,20 +95,29 @@ def phases(answer: Answer) -> Html:
         lane, end = lanes.setdefault(span.gpus, []), ends.get(span.gpus, 0.0)
         if span.begin > end + 1e-9:
             lane.append((_WAITS, span.begin - end))
-        phase = span.phase.replace("wait-", f"{_WAITS} for ")
-        lane.append((_CALLED.get(phase, phase), span.end - span.begin))
+        lane.append((_told(span.phase), span.end - span.begin))
         ends[span.gpus] = span.end
     found = [Bar(name, f"{sizes[name]:,} GPUs", parts) for name, parts in lanes.items()]
     return bars(found, answer.seconds, lambda seconds: f"{seconds:.3g} s")
 
 
+def _told(phase: str) -> str:
+    return phase.replace("wait-", f"{_WAITS} for ")
+
+
 def _seconds(answer: Answer) -> Html:
-    heads = [Head("phase", False), Head("seconds"), Head("of the step")]
+    heads = [Head("GPUs", False), Head("phase", False), Head("seconds"), Head("of the step")]
     found = [
-        (name, Cell(f"{value:.4g}", value), Cell(f"{value / answer.seconds:.1%}", value))
-        for name, value in phases_of(answer.steps[0]).items()
+        (
+            gpus,
+            _told(name),
+            Cell(f"{value:.4g}", value),
+            Cell(f"{value / answer.seconds:.1%}", value),
+        )
+        for gpus, lane in answer.steps[0].lanes.items()
+        for name, value in lane.items()
     ]
-    return table("Phases alone; they overlap where generation runs beside training", heads, found)
+    return table("Phases; those of a group add up to the step", heads, found)
 
 
 def _idle(answers: Sequence[Answer]) -> Html:

@@ -103,16 +103,11 @@ def machines_of(question: Question, drawn: Drawn) -> Machines:
         most=max(question.micro_tokens, question.score_tokens),
     )  # fmt: skip
     generator = generator_for(question, drawn)
-    machines = joined(question, generator, with_logits(question, passes))
-    check(question, machines.passes)
-    return machines
-
-
-def joined(question: Question, generator: Generator, passes: Passes) -> Machines:
-    """Put both sides together."""
-    sizes = sizes_of(question.model)
+    passes, sizes = with_logits(question, passes), sizes_of(question.model)
     held = held_by(sizes, question.train, question.training, generator.room.weights)
-    return Machines(generator, passes, sizes, held, _refit_s(question, generator, sizes, held))
+    refit = _refit_s(question, generator, sizes, held)
+    check(question, passes)
+    return Machines(generator, passes, sizes, held, refit)
 
 
 def written_s(question: Question, sizes: Sizes, rate: float) -> float:

@@ -3,7 +3,7 @@ it loses. For a USD, halves, quarters ... of the GPUs are searched too.
 
 Both sides are searched alone, as a step needs of them only their seconds: replicas by the loop,
 trainers by the closed form. At the best split both take as long, which halving finds where there
-are many. The best few of all are then computed as `yantra rl` does.
+are many. The best few of all are then answered as `yantra rl` does.
 
 Trade-off: a split is a multiple of a node, or of a 16th of a small job; replicas of one width fill
 their side.
@@ -16,13 +16,14 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from yantra.base.errors import CapacityError, ConfigError
 from yantra.base.notebook import progress_line
 from yantra.fabric.clusters.ownership import usd_per_h
-from yantra.rl.answer import Answer, answer_of, phases_of, plans
+from yantra.rl.answer import Answer, answered, phases_of, plans
 from yantra.rl.choice import Replicas, Trainer, node_of, replicas, trainers
-from yantra.rl.parts import joined
+from yantra.rl.rollouts import made_s
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from yantra.rl.phases.generation import Generator
     from yantra.rl.question import Question
 
 _PARTS = 16  # of the GPUs that a small job is split into; a large one is split by nodes
@@ -59,6 +60,7 @@ class _Search:
             one._replace(generator=one.generator.within(question.framework)) for one in self.free
         ]
         self.judged = 0
+        self.mode = "async" if staleness > 1 else "one-off"
         self._generation: dict[tuple[int, int], list[tuple[float, Replicas]]] = {}
         self._trainers: dict[int, list[Trainer]] = {}
 
@@ -81,11 +83,18 @@ class _Search:
             if rest or not many:
                 continue
             placed = one.generator._replace(replicas=many)
-            ran = placed.run(self.drawn, self.question.generations, self.question.prompt_tokens)
-            found.append((ran.seconds, one))
+            found.append((self._seconds(placed, some, gpus), one))
             self.judged += 1
         self._generation[key] = sorted(found, key=lambda pair: pair[0])
         return self._generation[key]
+
+    def _seconds(self, placed: Generator, some: list[Replicas], gpus: int) -> float:
+        """Of a step's samples: to the last one's end, or one by one where no batch is awaited."""
+        question = self.question
+        if some is self.free and self.mode == "async":
+            asked = question.in_mode(self.mode, self.staleness, generating=gpus)
+            return made_s(asked, placed)
+        return placed.run(self.drawn, question.generations, question.prompt_tokens).seconds
 
     def colocated(self) -> Iterator[Question]:
         gpus = self.question.shared
@@ -99,7 +108,6 @@ class _Search:
         gpus = self.question.shared
         unit = max(min(node_of(self.question), gpus // _PARTS), 1)
         sides = {count * unit: self._sides(count * unit) for count in self._counts(gpus, unit)}
-        mode = "async" if self.staleness > 1 else "one-off"
         step = self.question.framework.step.value / 1e9
         pairs = [
             (max(seconds, trainer.seconds + step), generating, one, trainer)
@@ -112,7 +120,7 @@ class _Search:
         for pair in sorted(pairs, key=lambda of: of[0]):
             best.setdefault(pair[1], pair)
         for _, generating, one, trainer in list(best.values())[:_COMPUTED]:
-            yield self._made(mode, generating, one, trainer)
+            yield self._made(self.mode, generating, one, trainer)
 
     def _counts(self, gpus: int, unit: int) -> set[int]:
         """Splits to look at, in units: all of few, else by halving and the ones beside."""
@@ -139,18 +147,9 @@ class _Search:
         return found[0][0], made[0].seconds + self.question.framework.step.value / 1e9
 
     def _made(self, mode: str, generating: int, one: Replicas, trainer: Trainer) -> Question:
-        ahead = {"async": self.staleness, "one-off": 1}.get(mode, 0)
-        return self.question._replace(
-            mode=mode, generating=generating, generate=one.plan, train=trainer.plan,
-            staleness=ahead,
-        )  # fmt: skip
-
-    def answer(self, question: Question) -> Answer:
-        some = self.wide if question.waits else self.free
-        one = next(of for of in some if of.plan == question.generate)
-        trainer = next(of for of in self.trainers(question.training) if of.plan == question.train)
-        generator = one.generator._replace(replicas=question.generating // one.generator.devices)
-        return answer_of(question, joined(question, generator, trainer.passes))
+        ahead = self.staleness if mode == "async" else None
+        plans = {"generate": one.plan, "train": trainer.plan}
+        return self.question.in_mode(mode, ahead, generating=generating, **plans)
 
 
 @progress_line("plans of post-training")
@@ -192,9 +191,21 @@ def _on_all(search: _Search) -> Found:
             f"no plan of {question.model.name} fits {question.gpus} GPUs of "
             f"{question.cluster.name}; use more, or a smaller micro_tokens",
         )
-    answers = sorted(map(search.answer, candidates), key=lambda one: one.seconds)
+    answers = sorted(_that_fit(candidates), key=lambda one: one.seconds)
     fresh = next((one for one in answers if one.question.waits), None)
     return Found(tuple(answers), search.judged, fresh)
+
+
+def _that_fit(candidates: list[Question]) -> list[Answer]:
+    found, refused = [], None
+    for one in candidates:
+        try:
+            found.append(answered(one))
+        except CapacityError as error:
+            refused = error
+    if refused and not found:
+        raise refused
+    return found
 
 
 def lines(found: Found, top: int) -> Iterator[str]:

@@ -103,6 +103,13 @@ class Question(NamedTuple):
         """Tokens of the longest sample, with its prompt."""
         return self.prompt_tokens + self.lengths.cap
 
+    def in_mode(self, mode: str, staleness: int | None, **others: Any) -> Question:
+        """The same in a mode, with what this changes, and other fields. Raises ConfigError."""
+        rule = mode_of(mode)
+        reward = self.reward._replace(overlaps=self.framework.overlaps or not rule.waits)
+        ahead = _ahead(mode, rule, staleness)
+        return self._replace(mode=mode, staleness=ahead, reward=reward, **others)
+
 
 def made(
     model: str,
@@ -156,14 +163,13 @@ def made(
     longest = prompt_tokens + asked.cap
     micro = micro_tokens or longest
     reward = beside.reward(model, machines, longest, speeds)
-    reward = reward._replace(overlaps=chosen.overlaps or not rule.waits)
     known.reward_model &= not reward.gpus
     return Question(
         find(model), machines, gpus, prompts, generations, asked, prompt_tokens, mode,
         generating, generated, trained, batch, micro, score_tokens or micro, known, chosen,
-        speeds, reward, thrown_by(known, filtered), seed, _ahead(mode, rule, staleness), at_once,
+        speeds, reward, thrown_by(known, filtered), seed, 0, at_once,
         refit_rule, _refit(refit or chosen.refit), kv, beside,
-    )  # fmt: skip
+    ).in_mode(mode, staleness)  # fmt: skip
 
 
 def _batch(given: int | None, prompts: int, generations: int) -> int:

@@ -1,7 +1,8 @@
 """Steps of a mode on one clock: the loop of `yantra.rl.run` over several, from which one is told.
 
 Iterations have the engine's measured times, phases those of packed micro-batches; ticks are ps. The
-first steps fill buffers, so figures are those of a longer run less those of a shorter one.
+first steps fill buffers, so figures are those of a longer run less those of a shorter one. Where
+the first to end are trained, short samples come first: such runs go on until long ones have come.
 
 Fully asynchronous steps are of one mini-batch, as in SkyRL: weights move after each.
 
@@ -30,11 +31,15 @@ if TYPE_CHECKING:
 
     from yantra.rl.lengths import Drawn
     from yantra.rl.parts import Machines, Parts
+    from yantra.rl.phases.generation import Generator
     from yantra.rl.question import Question
     from yantra.rl.schedule import Schedule
 
 _PS = 1e12
-_WARM, _MORE = 3, 6
+_WARM = 2
+"""Steps before them, with one for each that may be ahead."""
+_MORE = {"submitted": 6, "accepted": 24}
+"""Steps that are measured, by the order in which groups are trained."""
 _MULTIPLE = 64
 _LOST = ("filtered", "stale", "surplus")
 
@@ -65,20 +70,15 @@ def rolled(question: Question, machines: Machines, draws: Sequence[Drawn], parts
     """
     job = job_of(question, machines, draws, parts)
     each = question.prompts // job.groups_per_step  # steps of the loop that are one of the job's
-    short, long = (run(job.replace(steps=each * many)) for many in (_WARM, _WARM + _MORE))
-    for one in (short, long):
-        if one.status != "ok":
-            raise DeadlockError(
-                f"{question.mode}: nothing runs, the trainer waits and no group may start; allow "
-                "more staleness, or more groups at once"
-            )
+    warm, more = _WARM + _ahead(question), _MORE[job.takes]
+    short, long = _played(question, job, each * warm, each * (warm + more))
     ticks = long.end - short.end
-    stale = _stale(long, each * _WARM)
+    stale = _stale(long, each * warm)
     counts = np.unique(stale, return_counts=True)
     trained, lost = _fates(long, short)
     made = max(long.tokens - short.tokens, 1)
     return Rolled(
-        ticks / _PS / _MORE,
+        ticks / _PS / more,
         _shares(REPLICA_CAUSES, long.replica_ticks.sum(0) - short.replica_ticks.sum(0)),
         {}
         if job.placement == "colocated"
@@ -91,36 +91,72 @@ def rolled(question: Question, machines: Machines, draws: Sequence[Drawn], parts
     )
 
 
+def _played(question: Question, job: Job, *steps: int) -> list[Schedule]:
+    made = [run(job.replace(steps=many)) for many in steps]
+    if any(one.status != "ok" for one in made):
+        raise DeadlockError(
+            f"{question.mode}: nothing runs, the trainer waits and no group may start; allow "
+            "more staleness, or more groups at once"
+        )
+    return made
+
+
+def made_s(question: Question, generator: Generator) -> float:
+    """Seconds in which replicas make a step's samples, if training took no time."""
+    draw = question.lengths.ways[0]
+    draws = [
+        draw(question.prompts, question.generations, question.seed + number)
+        for number in range(needed(question))
+    ]
+    job = _job(question, generator, draws)
+    each, warm = question.prompts // job.groups_per_step, _WARM + _ahead(question)
+    more = _MORE["submitted"]
+    short, long = _played(question, job, each * warm, each * (warm + more))
+    return (long.end - short.end) / _PS / more
+
+
+def _ahead(question: Question) -> int:
+    """Steps that may be generated before one is trained."""
+    return max(question.staleness, -(-question.at_once // question.prompts), 1)
+
+
 def needed(question: Question) -> int:
     """Steps whose samples a run takes: what is trained, and what may be ahead of it."""
-    ahead = max(question.staleness, 1) + 1
-    return round((_WARM + _MORE + ahead) / (1 - question.filtered) + 1)
+    steps = _WARM + max(_MORE.values()) + 2 * _ahead(question) + 1
+    return round(steps / (1 - question.filtered) + 1)
 
 
 def job_of(question: Question, machines: Machines, draws: Sequence[Drawn], parts: Parts) -> Job:
     """Return the loop of a question."""
     lengths = np.concatenate([whole(question, one) for one in draws])
-    each = question.generations
+    job = _job(question, machines.generator, draws)
+    share = job.groups_per_step / question.prompts
+    tokens = question.samples * lengths.mean()
+    return job.replace(
+        logp=_curve(_scored(question, machines, lengths), tokens,
+                    (parts.controller + parts.checkpoint) * share),
+        ref=_curve(parts.reference + parts.critic, tokens, parts.reference_moves),
+        train=_curve(parts.training / (question.samples // question.train_batch),
+                     question.train_batch * lengths.mean(), 0.0),
+        refit=round((parts.refit + parts.validation * share) * _PS),
+        switch=round(parts.switch / 2 * _PS) if question.is_colocated else 0,
+    )  # fmt: skip
+
+
+def _job(question: Question, generator: Generator, draws: Sequence[Drawn]) -> Job:
+    """It, with phases of the trainer that take no time."""
+    lengths = np.concatenate([whole(question, one) for one in draws])
     reward = question.reward.busier(lengths)
-    batch = max(question.train_batch // each, 1)
+    batch = max(question.train_batch // question.generations, 1)
     asked = Asked(question.prompts, batch, question.staleness, question.at_once,
                   question.refit_rule, question.kv)  # fmt: skip
     loop = loop_of(mode_of(question.mode), asked)
-    taken = loop.groups_per_step or question.prompts
     return Job(
         groups=_groups(question, draws),
         placement="colocated" if question.is_colocated else "split",
-        **machines.generator.on(),
-        groups_per_step=taken,
+        **generator.on(),
+        groups_per_step=loop.groups_per_step or question.prompts,
         groups_per_minibatch=batch,
-        logp=_curve(_scored(question, machines, lengths), question.samples * lengths.mean(),
-                    (parts.controller + parts.checkpoint) * taken / question.prompts),
-        ref=_curve(parts.reference + parts.critic, question.samples * lengths.mean(),
-                   parts.reference_moves),
-        train=_curve(parts.training / (question.samples // question.train_batch),
-                     question.train_batch * lengths.mean(), 0.0),
-        refit=round((parts.refit + parts.validation) * _PS),
-        switch=round(parts.switch / 2 * _PS) if question.is_colocated else 0,
         reward_servers=reward.workers if reward.seconds or reward.gpus else None,
         reward_overlap=reward.overlaps,
         **loop.fields(),

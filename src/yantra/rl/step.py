@@ -31,8 +31,21 @@ if TYPE_CHECKING:
     from yantra.rl.question import Question
 
 
-WORKS = ("generation", "logp", "ref", "train")
-"""Causes that are no waiting."""
+WORKS = ("validation", "generation", "log-probabilities", "training")
+"""Phases that are no waiting."""
+_ORDER = (
+    "wait-generation", "validation", "generation", "tail", "tool", "reward", "wait-reward",
+    "wait-stop", "switch", "controller", "log-probabilities", "training", "checkpoint", "refit",
+    "wait-trainer",
+)  # fmt: skip
+_CALLED = {
+    "logp": "log-probabilities", "ref": "log-probabilities", "train": "training",
+    "trainer": "wait-trainer",
+}  # fmt: skip
+_WITHIN = {
+    "controller": "log-probabilities", "checkpoint": "log-probabilities", "validation": "refit",
+}  # fmt: skip
+"""Of which phase of the loop (`rollouts.job_of`) a part is a constant."""
 
 
 class Span(NamedTuple):
@@ -58,6 +71,19 @@ class Step(NamedTuple):
     rolled: Rolled | None = None
     """What the loop says, in modes that generate beside training."""
 
+    @property
+    def lanes(self) -> dict[str, dict[str, float]]:
+        """Seconds by group of GPUs and phase; those of a group add up to the step.
+
+        Generation has its tail and tools; `wait-` is what the group waits for.
+        """
+        found: dict[str, dict[str, float]] = {}
+        for one in self.spans:
+            lane = found.setdefault(one.gpus, {})
+            name = "generation" if one.phase in ("tail", "tool") else one.phase
+            lane[name] = lane.get(name, 0.0) + one.end - one.begin
+        return found
+
 
 def step_of(question: Question, drawn: Drawn, machines: Machines, way: int = 0) -> Step:
     """Compute a step with these samples, drawn in that way of the lengths.
@@ -69,8 +95,8 @@ def step_of(question: Question, drawn: Drawn, machines: Machines, way: int = 0) 
     seconds, low, high = ends_of(question.mode, parts, widths)
     _check_written(question, machines, seconds)
     if question.waits:
-        spans = tuple(_spans(question, parts))
-        idle = _idle(question, parts, spans, seconds) | _unasked(question, drawn, seconds, parts)
+        spans = tuple(_spans(question, parts, seconds))
+        idle = _idle(question, spans, seconds) | _unasked(question, drawn, seconds, parts)
         return Step(seconds, low, high, parts, spans, idle, drawn.mean)
     draw = question.lengths.ways[way]
     draws = [
@@ -79,10 +105,11 @@ def step_of(question: Question, drawn: Drawn, machines: Machines, way: int = 0) 
     ]
     made = rolled(question, machines, draws, parts)
     longer = made.seconds / seconds
-    spans = tuple(_lanes(made))
+    spans = tuple(_lanes(made, parts))
     return Step(
         made.seconds, low * longer, high * longer, parts, spans,
-        _waits(question, made) | _unasked(question, drawn, made.seconds, parts), drawn.mean, made,
+        _idle(question, spans, made.seconds) | _unasked(question, drawn, made.seconds, parts),
+        drawn.mean, made,
     )  # fmt: skip
 
 
@@ -126,10 +153,11 @@ def _training(parts: Parts, widths: Widths) -> list[tuple[float, float]]:
     return [(worked, widths.trainer), (around, widths.around)]
 
 
-def _spans(question: Question, parts: Parts) -> Iterator[Span]:
+def _spans(question: Question, parts: Parts, seconds: float) -> Iterator[Span]:
+    tail, tool = parts.tail * parts.generation, parts.tool * parts.generation
     ahead = [
-        ("validation", parts.validation), ("generation", parts.generation),
-        ("reward", parts.reward),
+        ("validation", parts.validation), ("generation", parts.generation - tail - tool),
+        ("tail", tail), ("tool", tool), ("reward", parts.reward),
     ]  # fmt: skip
     behind = [
         ("switch", parts.to_training), ("controller", parts.controller),
@@ -138,32 +166,25 @@ def _spans(question: Question, parts: Parts) -> Iterator[Span]:
         ("refit", parts.refit), ("switch", parts.to_generation),
     ]  # fmt: skip
     if question.is_colocated:
-        yield from _row("all", ahead + behind, 0.0)
+        yield from _row("all", ahead + behind)
         return
-    yield from _row("generating", ahead, 0.0)
-    yield from _row("training", behind, sum(seconds for _, seconds in ahead))
+    made = sum(took for _, took in ahead)
+    yield from _row("generating", [*ahead, ("wait-trainer", seconds - made)])
+    yield from _row("training", [("wait-generation", made), *behind])
 
 
-def _lanes(made: Rolled) -> Iterator[Span]:
+def _lanes(made: Rolled, parts: Parts) -> Iterator[Span]:
     first = "generating" if made.training else "all"
-    lanes = (first, made.generating), ("training", made.training)
-    for gpus, shares in lanes:
-        at = 0.0
+    for gpus, shares in ((first, made.generating), ("training", made.training)):
+        took = dict.fromkeys(_ORDER, 0.0)
         for cause, share in shares.items():
-            yield Span(gpus, cause, at, at + share * made.seconds)
-            at += share * made.seconds
-
-
-def _waits(question: Question, made: Rolled) -> dict[str, float]:
-    """Shares of all GPUs' time by cause: what they wait for, not what they do."""
-    sides = (made.generating, question.generating), (made.training, question.training)
-    found: dict[str, float] = {}
-    for shares, gpus in sides:
-        for cause, share in shares.items():
-            if cause not in WORKS:
-                name = cause.removeprefix("wait-")
-                found[name] = found.get(name, 0.0) + share * gpus / question.gpus
-    return found
+            took[_CALLED.get(cause, cause)] += share * made.seconds
+        for name, within in _WITHIN.items():
+            moved = min(getattr(parts, name), took[within])
+            took[within] -= moved
+            is_waited = name == "validation" and gpus == "training"
+            took["wait-generation" if is_waited else name] += moved
+        yield from _row(gpus, list(took.items()))
 
 
 def _unasked(question: Question, drawn: Drawn, seconds: float, parts: Parts) -> dict[str, float]:
@@ -176,30 +197,23 @@ def _unasked(question: Question, drawn: Drawn, seconds: float, parts: Parts) -> 
     return {"samples": max(1 - busy, 0.0) * of.gpus / question.gpus}
 
 
-def _row(gpus: str, works: list[tuple[str, float]], at: float) -> Iterator[Span]:
+def _row(gpus: str, works: list[tuple[str, float]]) -> Iterator[Span]:
+    at = 0.0
     for phase, seconds in works:
         if seconds > 0:
             yield Span(gpus, phase, at, at + seconds)
             at += seconds
 
 
-def _idle(
-    question: Question, parts: Parts, spans: tuple[Span, ...], seconds: float
-) -> dict[str, float]:
-    generating, training = question.generating / question.gpus, question.training / question.gpus
-    generation = parts.generation / seconds * generating
-    found = {"tail": parts.tail * generation, "tool": parts.tool * generation}
-    for cause in ("reward", "switch", "controller", "checkpoint", "refit"):
-        for one in spans:
-            if one.phase == cause:
-                share = {"all": generating, "generating": generating, "training": training}[
-                    one.gpus
-                ]
-                found[cause] = found.get(cause, 0.0) + (one.end - one.begin) / seconds * share
-    if not question.is_colocated:
-        for lane, share, cause in (
-            ("generating", generating, "trainer"), ("training", training, "generation"),
-        ):  # fmt: skip
-            busy = sum(one.end - one.begin for one in spans if one.gpus == lane)
-            found[cause] = max(seconds - busy, 0.0) / seconds * share
-    return {cause: share for cause, share in found.items() if share > 0}
+def _idle(question: Question, spans: tuple[Span, ...], seconds: float) -> dict[str, float]:
+    """Shares of all GPUs' time by cause: all that is no work."""
+    sizes = {
+        "all": question.shared, "generating": question.generating, "training": question.training,
+    }  # fmt: skip
+    found: dict[str, float] = {}
+    for one in spans:
+        if one.phase not in WORKS:
+            cause = one.phase.removeprefix("wait-")
+            share = (one.end - one.begin) / seconds * sizes[one.gpus] / question.gpus
+            found[cause] = found.get(cause, 0.0) + share
+    return found

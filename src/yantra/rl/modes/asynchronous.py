@@ -2,8 +2,9 @@
 
 A step of the loop is a mini-batch, as in SkyRL: weights move after each.
 
-Trade-off: no side waits for a whole batch, and weights move under running samples. A slow group is
-overtaken, so staleness bounds when groups start, and not how stale one of them is.
+Trade-off: no side waits for a whole batch, and weights move under running samples. `staleness`
+bounds when a group starts: with B groups of a mini-batch, one that n others overtake is up to
+`staleness` + n / B stale, rounded up.
 Source: Fu et al., AReaL, arXiv 2505.24298 (2025).
 """
 
@@ -15,7 +16,7 @@ PLUGIN_NAME = "async"
 
 
 class Asynchronous(Mode):
-    about = "groups start one by one, none more than `staleness` mini-batches too early"
+    about = "groups start one by one, up to `staleness` mini-batches ahead of training"
     counts = "mini-batches"
 
     def loop(self, asked: Asked) -> Loop:
