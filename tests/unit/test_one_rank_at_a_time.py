@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import gc
+import os
+import signal
 import weakref
 from collections.abc import Callable
+from multiprocessing import get_context
 from pathlib import Path
 from statistics import median
 from typing import Any
@@ -23,6 +26,7 @@ from yantra.tracing.inspect.rank_traces import load_job
 from yantra.tracing.inspect.stats import as_dict, job_stats, stats_of_files
 from yantra.tracing.inspect.surveyed import Surveyed
 from yantra.tracing.inspect.validate import check_job, check_traces
+from yantra.tracing.pytorch.on_cores import be_child_of, begin
 from yantra.tracing.why.late import median_without
 
 RANKS = 7
@@ -156,3 +160,21 @@ def test_notes_come_in_order_and_once(tmp_path: Path, cores: int) -> None:
     with notes_to(told.append):
         stats_of_files([pattern])
     assert [text.split(".et")[0][-1] for text in told] == ["0", "3", "6"]
+
+
+def test_a_process_that_is_ended_as_it_begins_does_nothing_of_its_parents() -> None:
+    """The parent's own handler must not run in a child, whose stack is the parent's."""
+
+    def raise_it(_signal: int, _frame: object) -> None:
+        raise KeyboardInterrupt
+
+    before = signal.signal(signal.SIGTERM, raise_it)
+    try:
+        for _ in range(20):
+            process = get_context("fork").Process(target=be_child_of, args=(os.getpid(),))
+            begin(process)
+            process.terminate()
+            process.join()
+            assert process.exitcode in (0, -signal.SIGTERM)
+    finally:
+        signal.signal(signal.SIGTERM, before)

@@ -19,7 +19,7 @@ from yantra.base.notes import note, notes_to
 from yantra.chakra import files
 from yantra.tracing.inspect.rank_traces import TraceFile
 from yantra.tracing.inspect.surveyed import digest_of
-from yantra.tracing.pytorch.on_cores import FailedError, answers, be_child_of, pays
+from yantra.tracing.pytorch.on_cores import FailedError, answers, be_child_of, begin, pays
 
 Kept = TypeVar("Kept")
 Progress = Callable[[int, int], None]  # read, to read
@@ -140,7 +140,7 @@ def _forked(
             process: BaseProcess = context.Process(
                 target=_serve, args=(there, os.getpid(), given, mine, reading), daemon=True
             )
-            process.start()
+            begin(process)
             there.close()
             processes.append(process)
             left[here] = len(mine)

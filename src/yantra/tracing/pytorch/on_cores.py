@@ -35,6 +35,7 @@ from yantra.tracing.pytorch.convert import (
 )
 from yantra.tracing.pytorch.sources import Recordings
 
+_ENDS = (signal.SIGINT, signal.SIGTERM)
 _LEAST_BYTES = 4 << 20  # of files; less is done before processes have begun
 
 
@@ -121,7 +122,7 @@ class Forked:
                 ),
                 daemon=True,
             )
-            process.start()
+            begin(process)
             there.close()
             self._processes.append(process)
             self._pipes.append(here)
@@ -188,10 +189,20 @@ def answers(given: Mapping[Connection, int]) -> Iterator[tuple[Connection, Any]]
                 yield pipe, answer
 
 
+def begin(process: BaseProcess) -> None:
+    """Start it; no signal ends it before `be_child_of`, by what the parent does then."""
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, _ENDS)
+    try:
+        process.start()
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
 def be_child_of(parent: int) -> None:
     """Leave Ctrl-C to the parent, with which this process ends."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, _ENDS)
     end_with(parent)
 
 
