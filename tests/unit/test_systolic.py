@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import pytest
@@ -103,7 +104,7 @@ def tpu(device: Any = None, **settings: Any) -> Scenario:
     }
     paths = {path.replace("__", "."): value for path, value in settings.items()}
     read = with_settings(tree, paths, "")
-    return scenarios.loads(str(read).replace("'", '"'))
+    return scenarios.loads(json.dumps(read))
 
 
 def test_a_named_cluster_gives_the_model_its_arrays() -> None:
