@@ -179,7 +179,7 @@ def test_the_command_takes_a_type_and_refuses_what_the_run_refuses(
     ranked = answer("llama3-8b", 8, 64, "fp8").ranked[0]
     assert (best["time_ns"], best["mfu"]) == (ranked.time_ns, ranked.mfu)
     assert best["plan"]["dtype"] == "fp8"
-    assert told["title"] == "llama3-8b on 8 ranks, global batch 64, fp8"
+    assert told["title"] == "llama3-8b on 8 ranks, global batch 64 x 8,192 tokens, fp8"
     for dtype, said in (
         ("fp4", "error: --dtype: its products are in fp4, of which hgx-h100 states no rate; it "),
         ("fp9", "error: --dtype: expected one of fp32, bf16, fp16, fp8, fp8_block, fp4, got "),
