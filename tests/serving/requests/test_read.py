@@ -227,8 +227,8 @@ HASHES = "hash_ids: expected a list of numbers from 0 to 2^61, one for 512 token
         (f"{OWN_ROW}1_0,2,3\n", ", line 3: arrival_s: expected a time, got 1_0"),
         (
             f"{OWN_ROW}0.5,2,3\n",
-            ", line 3: arrival_s: expected the order of arrival, got 0.5 after 1; sort the rows,"
-            " or have them sorted (--sort, in Python sort=True)",
+            ", line 3: arrival_s: expected the order of arrival, got 0.5 after 1; sort the rows "
+            "(in Python, read(path, sort=True) does)",
         ),
         (
             "arrival_s,prompt,output,limit\n1,2,3,2\n",
