@@ -128,6 +128,7 @@ def test_a_plan_tells_how_sure_it_is_and_what_the_slow_end_takes() -> None:
     fast, slow = best.ends()
     assert fast.tpot_s.mean() < best.ran.tpot_s.mean() < slow.tpot_s.mean()
     longest = sure.fleet.run(requests, factor=exp(best.width))
+    assert (sure.ran.ttft_s == longest.ttft_s).all()
     assert all(one.value(longest) <= one.seconds for one in objectives)
     if sure.devices > best.devices:
         assert any(one.value(slow) > one.seconds for one in objectives)
