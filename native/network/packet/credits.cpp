@@ -21,7 +21,6 @@ void Credits::begin(SenderId number) {
     }
     const Sender& sender = all_.senders[number];
     flows_[number] = Flow{};
-    flows_[number].serial = sender.serial;
     flows_[number].left = static_cast<i64>(most(sender));
     apply(number);
 }
@@ -43,18 +42,21 @@ void Credits::sent(SenderId number, PacketId packet) {
     all_.packets.asked_by(packet) = of.granted + static_cast<u64>(std::max<i64>(asks, 0));
 }
 
-void Credits::answered(SenderId number) {
-    Flow& of = flows_[number];
+void Credits::lapse(Flow& of) {
     if (of.is_unasked) {
         of.is_unasked = false;
         of.left = std::min<i64>(of.left, 0);
     }
+}
+
+void Credits::answered(SenderId number) {
+    lapse(flows_[number]);
     apply(number);
 }
 
 void Credits::granted(SenderId number, u64 total) {
     Flow& of = flows_[number];
-    answered(number);
+    lapse(of);
     if (total > of.granted) {
         const i64 more = static_cast<i64>(total - of.granted);
         of.left = std::min(of.left + more, static_cast<i64>(most(all_.senders[number])));

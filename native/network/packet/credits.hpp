@@ -46,7 +46,6 @@ public:
 
 private:
     struct Flow {
-        u32 serial = 0;
         i64 left = 0;             // bytes of credit
         u64 granted = 0;          // in all, as the sender knows
         bool is_unasked = true;   // nobody granted what is left
@@ -67,6 +66,7 @@ private:
 
     u64 most(const Sender& sender) const;
     u64 to_send(const Sender& sender) const;
+    static void lapse(Flow& of);
     void apply(SenderId sender);
     std::optional<Name> next_of(std::deque<Name>& queue);
     u64 serve(const Name& of, bool is_asked, Granting& port);
