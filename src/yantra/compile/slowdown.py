@@ -142,11 +142,9 @@ def slowdown_of(scenario: Scenario) -> Slowdown:
 
 def _waits(stack: Stack) -> str:
     """Whose host waits in every layer; the default's only for sizes of experts."""
-    from yantra.fabric.stacks.choice import UNKNOWN
-
     if not stack.host_waits:
         return ""
-    return "experts" if (stack.name or "").split(" ")[0] == UNKNOWN else "always"
+    return "experts" if stack.is_unknown else "always"
 
 
 def slowdown_on(stack: Stack | None, topology: Topology, *, hosted: bool = False) -> Slowdown:

@@ -395,6 +395,13 @@ class Stack(Record):
     attention_apart: float = 0.0
     measured_tp: tuple[int, ...] = ()
 
+    @property
+    def is_unknown(self) -> bool:
+        """Whether it is the mixture for a framework that nobody names, on any machine."""
+        from yantra.fabric.stacks.choice import UNKNOWN
+
+        return (self.name or "").split(" ")[0] == UNKNOWN
+
     def interval_of(self, tp: int | None, micro_batch: int | None) -> float:
         """Return a plan's interval: of its micro-batch, else its tp, else any, wider far away."""
         of_tp = [one for one in self.plans if one.tp == tp]

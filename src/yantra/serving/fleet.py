@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from functools import cached_property
-from math import inf
+from math import exp, inf
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
@@ -97,6 +97,16 @@ class Fleet:
     """The chance that a draft is right, or by request how many are, iteration by iteration."""
     most_under_way: int = 0
     """Requests that have not ended; others wait at their senders. 0: no bound."""
+
+    @property
+    def width(self) -> float:
+        """Half of the widest 90 % interval of its iterations, as a logarithm; 0: none has one."""
+        return max((getattr(pool.cost, "interval", 0.0) for pool in self.pools), default=0.0)
+
+    @property
+    def extremes(self) -> tuple[float, ...]:
+        """Factors of the shortest and the longest iterations; none without an interval."""
+        return (exp(-self.width), exp(self.width)) if self.width > 0 else ()
 
     def run(
         self,

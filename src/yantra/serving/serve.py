@@ -8,7 +8,7 @@ single iterations would make them.
 from __future__ import annotations
 
 from functools import partial
-from math import exp, inf
+from math import inf
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from yantra.base.errors import ConfigError, UnsupportedError
@@ -181,12 +181,9 @@ def ran_on(
 ) -> Served:
     """Run a question on its fleet, as `answered` does."""
     best = fleet.run(question.requests, samples=samples)
-    widest = max((getattr(pool.cost, "interval", 0.0) for pool in fleet.pools), default=0.0)
     ends = None
-    if intervals and widest > 0:
-        ends = tuple(
-            fleet.run(question.requests, factor=factor) for factor in (exp(-widest), exp(widest))
-        )
+    if intervals and (extremes := fleet.extremes):
+        ends = tuple(fleet.run(question.requests, factor=factor) for factor in extremes)
     return Served(question, fleet, rooms, best, ends)
 
 

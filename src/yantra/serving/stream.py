@@ -11,7 +11,7 @@ import csv
 from collections import Counter
 from contextlib import ExitStack
 from functools import partial
-from math import exp, log
+from math import log
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -170,10 +170,8 @@ def streamed(
     question = ask(extremes.longest)
     fleet, rooms = fleet_of(question)
     best = _ran(fleet, pieces, extremes.number, path)
-    widest = max((getattr(pool.cost, "interval", 0.0) for pool in fleet.pools), default=0.0)
     ends: Any = None
-    if intervals and widest > 0:
-        factors = exp(-widest), exp(widest)
+    if intervals and (factors := fleet.extremes):
         ends = tuple(_ran(fleet, pieces, extremes.number, None, factor) for factor in factors)
     return Served(question, fleet, rooms, best, ends)  # type: ignore[arg-type]
 

@@ -93,14 +93,15 @@ def _rows(served: Served) -> Iterator[tuple[str, ...]]:
         of = getattr(served, name)
         cells = [of.mean, *(of.at(p) for p in _SHOWN)]
         spans = [served.interval(name, p) for p in (None, *_SHOWN)]
-        yield (title, *(_cell(value, span) for value, span in zip(cells, spans, strict=True)))
+        yield (title, *(cell(value, span) for value, span in zip(cells, spans, strict=True)))
 
 
-def _cell(seconds: float, span: tuple[float, float] | None) -> str:
+def cell(seconds: float, span: tuple[float, ...] | None) -> str:
+    """Return a time, with from and to of its interval, if any."""
     if seconds != seconds:
         return "-"
     said = short(seconds)
-    return said if span is None else f"{said} ({short(span[0])} to {short(span[1])})"
+    return said if not span else f"{said} ({short(span[0])} to {short(span[1])})"
 
 
 def short(seconds: float) -> str:

@@ -135,7 +135,7 @@ def _widened(
         tried.append(("fp8_block",))
     for types in tried:
         if types != tried[0]:
-            note("nor 4 of them in bf16, so weights are taken in fp8_block")
+            note("4 of them do not hold bf16 either, so weights are taken in fp8_block")
         found = search(types)
         if not has_no_room(found):
             return found

@@ -21,7 +21,6 @@ import numpy as np
 
 from yantra.base.normal import WITHIN_90
 from yantra.explore.answers.widths import CLOSED_FORM, deviation_of
-from yantra.fabric.stacks.choice import UNKNOWN
 from yantra.run.interval import (
     bounds,
     class_widths,
@@ -85,7 +84,7 @@ def sure_of(times_ns: Sequence[float], exacts: Sequence[Exact]) -> list[Sure | N
 def _drawn(exact: Exact) -> _Drawn:
     stated = stated_by_stack(exact.model) / WITHIN_90
     stack = exact.model.scenario.stack
-    is_known = stack is not None and (stack.name or "").split(" ")[0] != UNKNOWN
+    is_known = stack is not None and not stack.is_unknown
     own = OWN if is_known else OWN_OF_UNKNOWN
     if exact.result is None or exact.result.events > _MOST_EVENTS:
         known = 0.0 if exact.result is not None else deviation_of(CLOSED_FORM)

@@ -53,16 +53,15 @@ class Tried(NamedTuple):
 
     @property
     def width(self) -> float:
-        """Half of the widest 90 % interval of its iterations, as a logarithm; 0: it has none."""
-        pools = () if self.fleet is None else self.fleet.pools
-        return max((getattr(pool.cost, "interval", 0.0) for pool in pools), default=0.0)
+        """That of its fleet; 0 where a bound said enough."""
+        return 0.0 if self.fleet is None else self.fleet.width
 
     def ends(self) -> tuple[Ran, ...]:
         """It run with the shortest and the longest iterations."""
-        if self.ran is None or self.fleet is None or not self.width:
+        if self.ran is None or self.fleet is None:
             return ()
-        factors = exp(-self.width), exp(self.width)
-        return tuple(self.fleet.run(self.ran.requests, factor=factor) for factor in factors)
+        requests = self.ran.requests
+        return tuple(self.fleet.run(requests, factor=factor) for factor in self.fleet.extremes)
 
 
 class Found(NamedTuple):

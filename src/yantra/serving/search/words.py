@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from yantra.base.text import count, table
 from yantra.serving.measures import nearest_rank
-from yantra.serving.words import short
+from yantra.serving.words import cell
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -77,7 +77,7 @@ def _row(tried: Tried, best: float) -> tuple[str, ...]:
     ttft, tpot = _p99(tried)
     return (
         tried.name, f"{tried.usd_per_h:.4g}", f"{tried.usd_per_h / best:.2f}", f"{tried.devices}",
-        _cell(*ttft), _cell(*tpot),
+        cell(ttft[0], ttft[1:]), cell(tpot[0], tpot[1:]),
     )  # fmt: skip
 
 
@@ -92,10 +92,6 @@ def _p99(tried: Tried) -> tuple[tuple[float, ...], tuple[float, ...]]:
         return (found[0], min(found), max(found)) if len(found) > 1 else (found[0],)
 
     return of([one.ttft_s for one in runs]), of([one.tpot_s for one in runs])
-
-
-def _cell(seconds: float, *span: float) -> str:
-    return short(seconds) + (f" ({short(span[0])} to {short(span[1])})" if span else "")
 
 
 def _plain(tried: Tried) -> dict[str, Any]:
