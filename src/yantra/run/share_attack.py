@@ -15,6 +15,7 @@ from yantra.tracing.inspect.columns import Columns
 from yantra.tracing.inspect.groups import Groups
 from yantra.tracing.inspect.stats.parallelism import find_parallelism
 from yantra.tracing.obfuscate.leaks import Leak
+from yantra.tracing.share.calls import recorded_ns
 
 PARALLELISM, HARDWARE = "parallel degrees", "hardware"
 _LEAST_NS = 1000  # of a piece, as clocks round shorter ones
@@ -54,11 +55,8 @@ def rates(columns: Mapping[int, Columns]) -> Rates:
     """The rates of the fastest computations of all ranks."""
     operations, moved = 0.0, 0.0
     for one in columns.values():
-        exact = one.integers("duration_ns")
-        done = one.integers("num_ops")
-        for at, type in enumerate(one.type):
-            ns = exact[at]
-            took = one.duration[at] * 1000 if ns is None else ns
+        done, times = one.integers("num_ops"), recorded_ns(one, range(len(one.type)))
+        for at, (type, took) in enumerate(zip(one.type, times, strict=True)):
             if type == NodeType.COMP and took >= _LEAST_NS:
                 operations = max(operations, (done[at] or 0) / took * 1e9)
                 moved = max(moved, (one.tensor_size[at] or 0) / took * 1e9)
